@@ -28,12 +28,11 @@ cargo_home=${CARGO_HOME:-$HOME/.cargo}
 remap="--remap-path-prefix=$root=/ackwise --remap-path-prefix=$cargo_home=/cargo"
 map="-ffile-prefix-map=$root=/ackwise -ffile-prefix-map=$cargo_home=/cargo"
 export CFLAGS_x86_64_unknown_linux_gnu=$map
-export CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 
 build() {
     [ -x .venv/bin/pip ] || python3 -m venv .venv
     .venv/bin/pip install --quiet --disable-pip-version-check --no-deps cargo-zigbuild==0.24.1 ziglang==0.17.1
-    local options=(--release --locked --package ackwise --features parquet)
+    local options=(--profile dist --locked --package ackwise --features parquet)
     RUSTFLAGS=$remap CARGO_TARGET_DIR=$work/glibc cargo-zigbuild zigbuild "${options[@]}" --target $target.2.17
     RUSTFLAGS="$remap -C target-feature=+crt-static" CARGO_TARGET_DIR=$work/static \
         cargo build "${options[@]}" --target $target
@@ -43,7 +42,7 @@ build() {
 
 # Splits a program into itself and its symbols.
 strip_program() {
-    install -D -m 755 "$work/$1/$target/release/ackwise" "$work/programs/$1/ackwise"
+    install -D -m 755 "$work/$1/$target/dist/ackwise" "$work/programs/$1/ackwise"
     (
         cd "$work/programs/$1"
         objcopy --only-keep-debug ackwise ackwise.debug

@@ -32,6 +32,8 @@ use socket2::{Domain, SockRef, Socket, Type};
 
 #[path = "tune/compare.rs"]
 mod compare;
+#[path = "tune/group.rs"]
+mod group;
 #[path = "tune/in_flight.rs"]
 mod in_flight;
 #[cfg(feature = "ebpf")]
@@ -680,6 +682,10 @@ fn what_cannot_be_tuned_is_one_line() {
     assert!(gone.contains("process 4294967295 does not exist"), "{gone}");
     let none = line(&["--port", &port, "--nodelay", "--netns", "/nowhere"]);
     assert!(none.contains("cannot open the network namespace /nowhere"), "{none}");
+    let no_group = line(&["--of", "/tmp"]);
+    assert!(no_group.contains("no control group /tmp: No such file"), "{no_group}");
+    let no_process = line(&["--of", "4294967295"]);
+    assert!(no_process.contains("no process 4294967295: "), "{no_process}");
     if geteuid().is_root() {
         let no_namespace = line(&["--port", &port, "--nodelay", "--netns", "/dev/null"]);
         assert!(no_namespace.contains("cannot enter the network namespace"), "{no_namespace}");

@@ -16,7 +16,7 @@ mod congestion;
 mod holders;
 mod kernel;
 mod options;
-mod process_tree;
+mod processes;
 
 use std::{io, mem::MaybeUninit};
 
@@ -28,7 +28,7 @@ use socket2::{Protocol, Socket};
 
 pub use holders::{Holder, Holders, users_of};
 pub use options::SocketOption;
-pub use process_tree::ProcessTree;
+pub use processes::Processes;
 
 /// A copy of another process's descriptor of a TCP socket.
 #[derive(Debug)]

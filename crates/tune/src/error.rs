@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use ackwise_bpf::BpfError;
 use ackwise_linux::{NamespaceError, foreign::CopyError};
 
-use crate::Target;
+use crate::{Of, Target};
 
 /// Why a run ended early. What it had changed is given back.
 #[derive(Debug, thiserror::Error)]
@@ -44,19 +44,19 @@ pub enum TuneError {
         /// Who listens where.
         owners: String,
     },
-    /// A process was named, and is not there.
-    #[error("no process {process}: {source}")]
+    /// Processes were named that are not there.
+    #[error("no {of}: {source}{}", expected(of))]
     NoProcess {
-        /// Its ID.
-        process: u32,
+        /// Which.
+        of: Of,
         /// What the kernel says.
         source: io::Error,
     },
-    /// A process was named, and has no listening socket.
-    #[error("process {process} and its descendants do not listen on {} (expected a server)", any(*port))]
+    /// Processes were named that have no listening socket.
+    #[error("the processes of {of} do not listen on {} (expected a server)", any(*port))]
     NoServer {
-        /// Its ID.
-        process: u32,
+        /// Which.
+        of: Of,
         /// Where.
         port: Option<u16>,
     },
@@ -122,6 +122,15 @@ pub enum TuneError {
     /// The process that undoes a killed run could not be started.
     #[error("cannot start the process that restores options after a kill: {0}")]
     Keeper(#[source] io::Error),
+}
+
+fn expected(of: &Of) -> &'static str {
+    match of {
+        Of::Process(_) => "",
+        Of::ControlGroup(_) => {
+            " (expected a directory with cgroup.procs, such as /sys/fs/cgroup/system.slice/nginx.service)"
+        }
+    }
 }
 
 fn any(port: Option<u16>) -> String {

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `line` | one line of the report, as text or JSON |
 //! | `options` | what to do, and where |
-//! | `target` | which server a run is for |
+//! | `target` | which server a run is for: a port, or processes |
 //! | `summary` | what a run has done |
 //! | `run` | the loop: listeners, then connections, until it is asked to stop |
 //! | `run/idle` | closes idle connections, and counts requests that crossed a close |
@@ -61,5 +61,5 @@ pub use options::{Closing, KeepFree, NetworkNamespace, Options};
 pub use pace::Pacing;
 pub use run::tune;
 pub use summary::Summary;
-pub use target::Target;
+pub use target::{Of, Target};
 pub use undo::undo;

@@ -45,11 +45,11 @@ pub(crate) fn check_proc() -> Result<(), TuneError> {
 /// The error for a server that does not listen. It names a process if one listens on the port elsewhere.
 pub(crate) fn no_listener(options: &Options) -> TuneError {
     let Options { target, user, namespace, .. } = options;
-    match *target {
-        Target::Process { process, port } => TuneError::NoServer { process, port },
+    match target {
+        Target::Processes { of, port } => TuneError::NoServer { of: of.clone(), port: *port },
         Target::Port(port) => {
-            let found_in = elsewhere(port, *user);
-            TuneError::NoListener { port, user: *user, place: namespace.words(), found_in }
+            let found_in = elsewhere(*port, *user);
+            TuneError::NoListener { port: *port, user: *user, place: namespace.words(), found_in }
         }
     }
 }

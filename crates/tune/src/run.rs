@@ -22,7 +22,7 @@ use std::{
 use ackwise_bpf::Witness;
 use ackwise_linux::{
     confine::Confinement,
-    foreign::{CopyError, Holders, ProcessTree, SocketOption},
+    foreign::{CopyError, Holders, Processes, SocketOption},
     processor_time,
     sockets::{Family, Query, SocketTable, TcpSocket},
 };
@@ -33,7 +33,7 @@ use ackwise_text::{
 };
 
 use crate::{
-    Act, Line, Options, Pacing, Socket, Summary, Target, TuneError,
+    Act, Line, NetworkNamespace, Options, Pacing, Socket, Summary, Target, TuneError,
     budget::Budget,
     change::{self, Planned, Workers},
     closing::Closer,
@@ -69,14 +69,13 @@ pub fn tune(
         return Err(TuneError::NotRoot);
     }
     namespace::check_proc()?;
-    let processes = match options.target {
+    let processes = match &options.target {
         Target::Port(_) => None,
-        Target::Process { process, .. } => {
-            let tree = ProcessTree::of(process);
-            Some(tree.map_err(|source| TuneError::NoProcess { process, source })?)
-        }
+        Target::Processes { of, .. } => Some(of.processes()?),
     };
-    let mut table = options.namespace.table()?;
+    let first = processes.as_ref().and_then(|it| it.members().first().copied());
+    let namespace = first.map_or(options.namespace.clone(), NetworkNamespace::Process);
+    let mut table = namespace.table()?;
     let listeners = users::listeners(options, processes.as_ref(), options.user, &mut table)?;
     if listeners.own.is_empty() {
         return Err(namespace::no_listener(options));
@@ -90,8 +89,9 @@ pub fn tune(
     if options.apply {
         users::refuse_second(options, &listeners, &mut table)?;
     }
-    let signs = Signs::of(&options.namespace)?;
+    let signs = Signs::of(&namespace)?;
     let mut run = Run::new(options, stop, table, signs, &mut tell);
+    run.network = processes.as_ref().and_then(users::network_of);
     run.processes = processes;
     run.meet(&listeners.own)?;
     match options.apply {
@@ -139,7 +139,11 @@ struct Run<'a> {
     opened_at_scan: Option<u64>,
     known_listeners: BTreeSet<u64>,
     /// The processes that the run is for, if one was named.
-    processes: Option<ProcessTree>,
+    processes: Option<Processes>,
+    /// Since when there is none of them.
+    none_since: Option<Instant>,
+    /// Their network namespace at the beginning.
+    network: Option<u64>,
     servers: Servers,
     /// When it was asked last who accepts connections.
     asked_for_users: Option<Instant>,
@@ -184,6 +188,8 @@ impl<'a> Run<'a> {
             opened_at_scan: None,
             known_listeners: BTreeSet::new(),
             processes: None,
+            none_since: None,
+            network: None,
             servers: Servers::default(),
             asked_for_users: None,
             user: None,
@@ -213,8 +219,8 @@ impl<'a> Run<'a> {
             let now = Instant::now();
             if now - looked_for_listeners >= LISTENERS_INTERVAL {
                 looked_for_listeners = now;
-                if self.processes.as_ref().is_some_and(ProcessTree::has_ended) {
-                    self.say(Act::Note, format!("{} has ended", self.options.target));
+                if let Some(why) = self.server_gone(now) {
+                    self.say(Act::Note, format!("{} {why}", self.options.target));
                     break;
                 }
                 let listeners = self.listeners()?;
@@ -248,7 +254,7 @@ impl<'a> Run<'a> {
         let looked = change::look(&new, &self.wanted, &holders);
         let gone = (is_first && looked.reached.is_empty()).then_some(CopyError::Gone);
         if let Some(source) = looked.refused.or(gone) {
-            return Err(TuneError::Copy { target: self.options.target, source });
+            return Err(TuneError::Copy { target: self.options.target.clone(), source });
         }
         for listener in new.iter().filter(|it| looked.reached.contains(&it.cookie)) {
             for (option, value) in self.wanted.clone() {
@@ -362,7 +368,7 @@ impl<'a> Run<'a> {
         let looked = change::look(listeners, &self.wanted, &holders);
         if looked.reached.is_empty() {
             let source = looked.refused.unwrap_or(CopyError::Gone);
-            return Err(TuneError::Copy { target: self.options.target, source });
+            return Err(TuneError::Copy { target: self.options.target.clone(), source });
         }
         for planned in &looked.planned {
             let who = processes(&holders, planned.socket.inode);
@@ -491,9 +497,13 @@ impl<'a> Run<'a> {
         reason: String,
     ) {
         let mut line = Line::new(self.began.elapsed(), act, reason);
-        line.socket = Some(named(socket));
+        line.socket = Some(self.named(socket));
         line.option = option.map(SocketOption::name);
         self.tell(&line);
+    }
+
+    fn named(&self, socket: &TcpSocket) -> Socket {
+        Socket { upward: self.is_upward(socket), ..named(socket) }
     }
 
     fn say_set(&mut self, planned: &Planned, age: Option<Duration>, reason: String) {
@@ -503,7 +513,7 @@ impl<'a> Run<'a> {
 
     fn tell_planned(&mut self, act: Act, planned: &Planned, age: Option<Duration>, reason: String) {
         let mut line = Line::new(self.began.elapsed(), act, reason);
-        line.socket = Some(named(&planned.socket));
+        line.socket = Some(self.named(&planned.socket));
         line.option = Some(planned.option.name());
         (line.old, line.new) = (Some(planned.old), Some(planned.new));
         line.delay_ms = age.map(|age| (age.as_secs_f64() * 1e6).round() / 1e3);

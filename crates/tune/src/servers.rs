@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use ackwise_linux::{
-    foreign::{Holders, ProcessTree, users_of},
+    foreign::{Holders, Processes, users_of},
     sockets::{Family, Query, SocketTable, TcpSocket},
 };
 use ackwise_tcp::State;
@@ -50,7 +50,7 @@ impl Listeners {
     pub(crate) fn of(
         table: &mut SocketTable,
         port: Option<u16>,
-        processes: &ProcessTree,
+        processes: &Processes,
     ) -> Result<(Self, Holders), TuneError> {
         let mut own = Vec::new();
         let visit = |socket: &TcpSocket| {

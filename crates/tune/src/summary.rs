@@ -31,7 +31,7 @@ impl Summary {
         let mut words = format!("{} set", counted(set, "option"));
         if options.closing.is_some() {
             let upward = match options.target {
-                Target::Process { .. } => format!("{} of them upward, ", grouped(closed_upward)),
+                Target::Processes { .. } => format!("{} of them upward, ", grouped(closed_upward)),
                 Target::Port(_) => String::new(),
             };
             words += &format!(

@@ -1,36 +1,67 @@
-//! Which server a run is for: who listens on a port, or a process.
+//! Which server a run is for: who listens on a port, or some processes.
 
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
-use ackwise_linux::sockets::Query;
+use ackwise_linux::{foreign::Processes, sockets::Query};
+
+use crate::TuneError;
 
 /// Which server a run is for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Target {
     /// Who listens on this port.
     Port(u16),
-    /// A process with those that it has started, where they listen, and their connections to servers behind them.
-    Process {
-        /// The first one: a server's master.
-        process: u32,
+    /// Processes where they listen, and their connections to servers behind them.
+    Processes {
+        /// Which.
+        of: Of,
         /// Only the listening sockets of this port; `None`: all.
         port: Option<u16>,
     },
 }
 
+/// Which processes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Of {
+    /// One, such as a server's master, with those that it has started.
+    Process(u32),
+    /// Those of the control group with this directory, such as a systemd unit or a container.
+    ControlGroup(PathBuf),
+}
+
+impl Of {
+    /// Those that are there.
+    pub(crate) fn processes(&self) -> Result<Processes, TuneError> {
+        let found = match self {
+            Self::Process(process) => Processes::below(*process),
+            Self::ControlGroup(directory) => Processes::of_group(directory),
+        };
+        found.map_err(|source| TuneError::NoProcess { of: self.clone(), source })
+    }
+}
+
 impl Target {
     /// The only port that is tuned.
     #[must_use]
-    pub const fn port(self) -> Option<u16> {
+    pub const fn port(&self) -> Option<u16> {
         match self {
-            Self::Port(port) => Some(port),
-            Self::Process { port, .. } => port,
+            Self::Port(port) => Some(*port),
+            Self::Processes { port, .. } => *port,
         }
     }
 
     /// Selects the sockets of the port.
-    pub(crate) fn query(self) -> Query {
+    pub(crate) fn query(&self) -> Query {
         self.port().map_or(Query::all(), Query::local_port)
+    }
+}
+
+impl fmt::Display for Of {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Process(process) => write!(f, "process {process}"),
+            Self::ControlGroup(directory) => write!(f, "control group {}", directory.display()),
+        }
     }
 }
 
@@ -38,10 +69,8 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Port(port) => write!(f, "port {port}"),
-            Self::Process { process, port: None } => write!(f, "process {process}"),
-            Self::Process { process, port: Some(port) } => {
-                write!(f, "port {port} of process {process}")
-            }
+            Self::Processes { of, port: None } => write!(f, "{of}"),
+            Self::Processes { of, port: Some(port) } => write!(f, "port {port} of {of}"),
         }
     }
 }

@@ -15,8 +15,8 @@ use std::{
 
 use ackwise_linux::host_changes::RUN_DIRECTORY;
 use ackwise_tune::{
-    Closing, KeepFree, Line, NetworkNamespace, Options, Pacing, Summary, Target, keep, tune, undo,
-    user_named,
+    Closing, KeepFree, Line, NetworkNamespace, Of, Options, Pacing, Summary, Target, keep, tune,
+    undo, user_named,
 };
 use ackwise_tuning::{Patience, Percent};
 use clap::{ArgGroup, Args};
@@ -44,14 +44,15 @@ pub(crate) struct Tune {
     #[arg(required_unless_present_any = ["of", "undo", "keep"])]
     port: Option<u16>,
 
-    /// Tune process PID and its descendants, such as a proxy's master and its workers
+    /// Tune process PID and its descendants, or the processes of control group DIR, such as a systemd unit's
     ///
     /// Covers all ports on which these processes listen, or only --port, in their network namespace. Without other
     /// options, closes idle connections before a process runs out of file descriptors (--keep-free): connections
-    /// from clients, and those of a proxy to its servers. The longest idle is closed first. The run ends when PID ends.
-    #[arg(long, value_name = "PID", value_parser = whole(1_u32..))]
+    /// from clients, and those of a proxy to its servers. The longest idle is closed first. The run ends when PID ends,
+    /// or when DIR has had no process for 10 s. A server that restarts in DIR is found again.
+    #[arg(long, value_name = "PID|DIR", value_parser = of)]
     #[arg(conflicts_with_all = ["pid", "netns", "user"])]
-    of: Option<u32>,
+    of: Option<Of>,
 
     /// Set TCP_NODELAY, so that no segment waits for the client's delayed ACK
     #[arg(long)]
@@ -257,13 +258,13 @@ impl Tune {
     }
 
     fn options(&self) -> Options {
-        let namespace = match (self.of.or(self.pid), &self.netns) {
+        let namespace = match (self.pid, &self.netns) {
             (Some(process), _) => NetworkNamespace::Process(process),
             (None, Some(file)) => NetworkNamespace::File(file.clone()),
             (None, None) => NetworkNamespace::Here,
         };
-        let target = match self.of {
-            Some(process) => Target::Process { process, port: self.port },
+        let target = match &self.of {
+            Some(of) => Target::Processes { of: of.clone(), port: self.port },
             None => Target::Port(self.port.expect("the command line requires it")),
         };
         let pace = self.pace.then_some("--pace");
@@ -301,6 +302,19 @@ impl Tune {
             exclude: self.exclude.clone(),
         }
     }
+}
+
+/// A process ID, or the directory of a control group.
+fn of(text: &str) -> Result<Of, String> {
+    if text.starts_with('/') {
+        return Ok(Of::ControlGroup(text.into()));
+    }
+    let process = text.parse().ok().filter(|it| *it != 0).map(Of::Process);
+    process.ok_or_else(|| {
+        "expected a process ID, or the directory of a control group, such as \
+         /sys/fs/cgroup/system.slice/nginx.service"
+            .to_owned()
+    })
 }
 
 /// A user ID, or the ID of a user with this name.
@@ -344,6 +358,8 @@ Examples:
   ackwise tune --port 8080 --unsent 16KB --apply   keep slow clients from filling kernel memory
   ackwise tune --port 80 --pid 4711 --nodelay      a server in the container of process 4711
   ackwise tune --of $(pidof -s haproxy) --apply    close idle connections before descriptors run out
+  ackwise tune --of /sys/fs/cgroup/system.slice/nginx.service --apply
+                                                   the same for a systemd unit, also after a restart
   ackwise tune --port 80 --max-connections 200 --unsure-after 60s --exclude 10.0.0.0/8 --apply
                                                    close idle connections when 180 are open
   ackwise tune --undo                              restore what a killed run left changed

@@ -168,3 +168,90 @@ class Page(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer.request_queue_size = 100
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Page).serve_forever()
 "#;
+
+/// What nginx does not pass on to slow clients stays in the receive buffers of its connections upward.
+#[test]
+fn upward_receive_buffers_shrink_to_what_slow_clients_take() {
+    let test = "upward_receive_buffers_shrink_to_what_slow_clients_take";
+    run(test, || {
+        let (directory, port) = (Directory::new(test), free_port());
+        let nginx = program("nginx", "nginx")?;
+        let behind = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let server = behind.local_addr().unwrap().port();
+        thread::spawn(move || behind.incoming().for_each(|it| _ = thread::spawn(|| pours(it))));
+        let (path, config) = (directory.0.display(), directory.0.join("nginx.conf"));
+        let text = format!(
+            "daemon off; master_process off; pid {path}/pid; error_log stderr; user root;
+            events {{}}
+            http {{
+                client_body_temp_path {path}/body; proxy_temp_path {path}/proxy;
+                fastcgi_temp_path {path}/fastcgi; uwsgi_temp_path {path}/uwsgi;
+                scgi_temp_path {path}/scgi; access_log off; proxy_buffering off;
+                server {{ listen 127.0.0.1:{port}; location / {{
+                    proxy_pass http://127.0.0.1:{server}; proxy_http_version 1.1; }} }}
+            }}"
+        );
+        fs::write(&config, text).unwrap();
+        let mut command = Command::new(nginx);
+        command.args(["-e", "stderr", "-c"]).arg(config).arg("-p").arg(&directory.0);
+        let nginx = Running::start(command, port);
+        for _ in 0..4 {
+            let client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+            thread::spawn(move || reads_fast_then_slowly(client));
+        }
+        let unread = || {
+            let mut each = Vec::new();
+            let query = Query::remote_port(server).in_states(&[ackwise_tcp::State::Established]);
+            SocketTable::here().unwrap().each(query, |it| each.push(it.receive_queue)).unwrap();
+            each.sort_unstable();
+            each
+        };
+        // nginx waits for its clients, so what has come since stays.
+        let few = 128 * 1_024;
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while unread().last().is_none_or(|most| *most < 2 * few) {
+            if Instant::now() > deadline {
+                inconclusive(test, format!("buffers did not fill: {:?}", unread()));
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        let process = nginx.0.id().to_string();
+        let mut tuning = Tuning::start(&["--of", &process, "--buffer-memory", "64MiB", "--json"]);
+        wait_until("little is unread", || unread().last().is_some_and(|most| *most < few));
+        let text = tuning.end();
+        let lines: Vec<_> = text.lines().map(|line| schema::keeping_to("tune", line)).collect();
+        let is_upward = |line: &&Value| {
+            line["option"] == "SO_RCVBUF"
+                && line["socket"]["upward"] == true
+                && line["act"] == "set"
+        };
+        assert!(lines.iter().any(|line| is_upward(&line)), "{text}");
+        Ok(())
+    });
+}
+
+/// Answers a request with bytes without end.
+fn pours(stream: std::io::Result<TcpStream>) {
+    let Ok(mut stream) = stream else { return };
+    let block = vec![b'x'; 64 * 1_024];
+    let _ = stream.read(&mut [0; 4_096]);
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n";
+    let mut is_open = stream.write_all(head.as_bytes()).is_ok();
+    while is_open {
+        is_open = stream.write_all(&block).is_ok();
+    }
+}
+
+/// As fast as it can, so that buffers grow, then 1 MB/s.
+fn reads_fast_then_slowly(mut stream: TcpStream) {
+    let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    let (mut block, mut taken) = (vec![0; 64 * 1_024], 0);
+    while let Ok(size @ 1..) = stream.read(&mut block) {
+        taken += size;
+        if taken > 50_000_000 {
+            block.truncate(10_000);
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}

@@ -36,8 +36,8 @@ pub(super) struct Buffers {
 struct Seen {
     sender: SeenSender,
     received: u64,
-    /// Bytes that arrived in a round trip of the last interval; 0 if few arrived.
-    arriving: u64,
+    /// Bytes that arrived in a round trip of the last interval; `None` if few arrived, and few wait.
+    arriving: Option<u64>,
 }
 
 /// A buffer with what it can use.
@@ -85,13 +85,19 @@ impl Buffers {
             else {
                 continue;
             };
-            let new = Seen { sender: SeenSender::new(shown), received: 0, arriving: 0 };
+            let new = Seen { sender: SeenSender::new(shown), received: 0, arriving: None };
             let known = before.remove(&socket.cookie);
             let mut seen = known.unwrap_or(new);
             if known.is_some() {
                 seen.sender.observe(shown);
                 let arrived = info.bytes_received.saturating_sub(seen.received);
-                seen.arriving = in_a_round_trip(arrived, info.rcv_rtt_us, interval);
+                let unread = u64::from(socket.receive_queue);
+                seen.arriving = match (unread >= RECEIVE_RULE.least.0, arrived >= UPLOAD) {
+                    // The time in which a window arrives is then that of the program.
+                    (true, _) => Some(in_a_round_trip(arrived, info.rtt_us, interval)),
+                    (false, true) => Some(in_a_round_trip(arrived, info.rcv_rtt_us, interval)),
+                    (false, false) => None,
+                };
             }
             seen.received = info.bytes_received;
             self.seen.insert(socket.cookie, seen);
@@ -100,9 +106,9 @@ impl Buffers {
                 let demand = seen.sender.demand(&Eatbt::OKAMOTO_2001);
                 wanted.push(one(SocketOption::SendBuffer, memory.send_buffer, demand));
             }
-            if seen.arriving > 0 {
+            if let Some(arriving) = seen.arriving {
                 let assigned = ByteCount(u64::from(memory.receive_buffer) / RECEIVED);
-                let in_use = Use { assigned, peak: ByteCount(seen.arriving) };
+                let in_use = Use { assigned, peak: ByteCount(arriving) };
                 let most = Demand { bytes: MOST_RECEIVED, reason: DemandReason::Most };
                 let demand = RECEIVE_RULE.demand(in_use, most);
                 wanted.push(one(SocketOption::ReceiveBuffer, memory.receive_buffer, demand));
@@ -146,7 +152,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.buffers.last = Some(now);
-        let sockets = self.connected(self.query().with_info().with_memory())?;
+        let sockets = self.sized()?;
         if since.is_some() {
             self.buffers.limits.observe(in_use(&sockets), budget);
         }
@@ -186,6 +192,14 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// The connections whose buffers count, also those to servers behind a proxy: what it does not pass on to a slow client
+    /// stays in their receive buffers.
+    fn sized(&mut self) -> Result<Vec<TcpSocket>, TuneError> {
+        let mut sockets = self.connected(self.query().with_info().with_memory())?;
+        sockets.extend(self.upward_of_all()?);
+        Ok(sockets)
+    }
+
     /// What a dry run reports: demand and share of each connection.
     pub(super) fn would_size(&mut self) -> Result<(), TuneError> {
         let Some(budget) = self.options.buffer_memory else { return Ok(()) };
@@ -193,7 +207,7 @@ impl Run<'_> {
         let mut last = None;
         for wait in [Duration::ZERO, self.options.watch] {
             self.pause(wait);
-            let sockets = self.connected(self.query().with_info().with_memory())?;
+            let sockets = self.sized()?;
             let now = Instant::now();
             assigned = self.buffers.divide(&sockets, budget, last.map(|last| now - last));
             last = Some(now);
@@ -228,9 +242,9 @@ fn in_use(sockets: &[TcpSocket]) -> u64 {
     memory.map(|it| u64::from(it.queued) + u64::from(it.received)).sum()
 }
 
-/// What arrives in a round trip if `arrived` bytes came evenly; 0 if they are few.
+/// What arrives in a round trip if `arrived` bytes came evenly.
 fn in_a_round_trip(arrived: u64, round_trip_us: u32, interval: Option<Duration>) -> u64 {
-    let Some(interval) = interval.filter(|it| arrived >= UPLOAD && !it.is_zero()) else { return 0 };
+    let Some(interval) = interval.filter(|it| !it.is_zero()) else { return 0 };
     let scaled = u128::from(arrived) * u128::from(round_trip_us) / interval.as_micros().max(1);
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
@@ -266,8 +280,8 @@ const INTERVAL: Duration = Duration::from_secs(2);
 const LEAST: u32 = 4_608;
 /// Our choice: what `net.core.wmem_max` allows on current kernels.
 const MOST: u32 = 8 << 20;
-/// A receive buffer takes part if so much arrived in an interval. Our choice: requests are smaller, and an
-/// upload at this rate needs no more than every connection has.
+/// A receive buffer takes part if so much arrived in an interval, or if more waits unread than the least size. Our choice:
+/// requests are smaller, and an upload at this rate needs no more than every connection has.
 const UPLOAD: u64 = 256 * 1_024;
 /// Largest receive buffer, in bytes of data: half of `net.ipv4.tcp_rmem`'s usual maximum.
 const MOST_RECEIVED: ByteCount = ByteCount(3 << 20);

@@ -14,7 +14,7 @@ use ackwise_tcp::State;
 use ackwise_text::words::{counted, grouped};
 
 use super::Run;
-use crate::{Act, Target, TuneError};
+use crate::{Act, Target, TuneError, servers::Whose};
 
 impl Run<'_> {
     /// Those of `process`, if the run is for processes.
@@ -38,12 +38,12 @@ impl Run<'_> {
                 upward.push(*it);
             }
         };
-        let query = query.in_states(&[State::Established]).with_info();
+        let query = query.in_states(&[State::Established]).with_info().with_memory();
         self.table.each(query, visit).map_err(TuneError::Table)?;
         Ok(upward)
     }
 
-    /// Those of all processes, for a dry run.
+    /// Those of all processes.
     pub(super) fn upward_of_all(&mut self) -> Result<Vec<TcpSocket>, TuneError> {
         let members = self.processes.as_ref().map(|it| it.members()).unwrap_or_default();
         let mut all = BTreeMap::new();
@@ -51,6 +51,12 @@ impl Run<'_> {
             all.extend(self.upward_of(process)?.into_iter().map(|it| (it.cookie, it)));
         }
         Ok(all.into_values().collect())
+    }
+
+    /// Whether a connection is one of them: no listening socket of the processes can have accepted it.
+    pub(super) fn is_upward(&self, socket: &TcpSocket) -> bool {
+        let is_connection = socket.remote.port() != 0;
+        self.processes.is_some() && is_connection && self.servers.whose(socket) == Whose::Another
     }
 
     /// Reports where they lead, those with most connections first.
@@ -78,7 +84,7 @@ impl Run<'_> {
     pub(super) const fn witnessed_port(&self) -> Option<u16> {
         match self.options.target {
             Target::Port(port) => Some(port),
-            Target::Process { .. } => None,
+            Target::Processes { .. } => None,
         }
     }
 }

