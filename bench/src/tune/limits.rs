@@ -27,10 +27,22 @@ enum Kind {
     Envoy,
     /// Not by a limit of its own, but short of descriptors.
     Nginx,
+    /// The same.
+    Varnish,
+    /// It looks once a second whether it may accept again.
+    Lighttpd,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::HaProxy, Self::Apache, Self::H2o, Self::Envoy, Self::Nginx];
+    const ALL: [Self; 7] = [
+        Self::HaProxy,
+        Self::Apache,
+        Self::H2o,
+        Self::Envoy,
+        Self::Nginx,
+        Self::Varnish,
+        Self::Lighttpd,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
@@ -39,6 +51,8 @@ impl Kind {
             Self::H2o => "h2o (`max-connections: 200`)",
             Self::Envoy => "Envoy (`global_downstream_max_connections: 200`)",
             Self::Nginx => "nginx (`worker_rlimit_nofile 208`)",
+            Self::Varnish => "Varnish with 230 descriptors",
+            Self::Lighttpd => "lighttpd (`server.max-connections = 200`)",
         }
     }
 
@@ -73,13 +87,36 @@ http {{ client_body_temp_path {path}/a; proxy_temp_path {path}/b; fastcgi_temp_p
  keepalive_requests 1000000;
  server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ return 200 xxxxxxxxxx; }} }} }}\n"
             )),
+            Self::Varnish => ("prlimit", "--nofile=230", VARNISH.to_owned()),
+            Self::Lighttpd => ("lighttpd", "-f", format!(
+                "server.document-root = \"{path}/site\"\nserver.bind = \"127.0.0.1\"\nserver.port = {port}
+server.max-connections = 200\nserver.max-keep-alive-idle = 300\nserver.max-keep-alive-requests = 1000000
+server.listen-backlog = 4096\nserver.errorlog = \"{path}/errors\"\n"
+            )),
         };
         // Envoy tells formats by the name.
         let config = directory.join("config.yaml");
         fs::write(&config, text)?;
         let mut command = Command::new(program);
-        command.arg(file).arg(config);
+        command.arg(file);
+        if let Self::Varnish = self {
+            let address = format!("127.0.0.1:{port}");
+            command.args([
+                "varnishd",
+                "-F",
+                "-j",
+                "none",
+                "-p",
+                "timeout_idle=300",
+                "-a",
+                &address,
+                "-f",
+            ]);
+        }
+        command.arg(config);
         match self {
+            Self::Varnish => command.arg("-n").arg(directory.join("work")),
+            Self::Lighttpd => command.arg("-D"),
             Self::HaProxy => command.arg("-db"),
             Self::Apache => command.args(["-D", "FOREGROUND"]),
             Self::H2o => &mut command,
@@ -235,6 +272,7 @@ fn user(port: u16, number: u64, until: Instant, tally: &Tally) {
 }
 
 const ENVOY_LIMIT: &str = "layered_runtime: {layers: [{name: a, static_layer: {overload: {global_downstream_max_connections: 200}}}]}\n";
+const VARNISH: &str = "vcl 4.1; backend default none; sub vcl_recv { return (synth(200)); }\n";
 const ENVOY_PAGE: &str = "direct_response: {status: 200, body: {inline_string: xxxxxxxxxx}}";
 const PLACES: usize = 200;
 const CLIENTS: u64 = 500;

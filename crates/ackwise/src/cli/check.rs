@@ -415,7 +415,7 @@ Examples:
   ackwise check --only nagle-delayed-ack --json http://localhost:8080/
       run one check and print JSON
   ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
-      print a report for an issue
+      print a report to paste into an issue
   ackwise check --paths /small,/large --fail-on warn localhost:8080
       check these pages too, and exit with 1 on warnings (for CI)
   ackwise check --data 'q=1' --header 'Cookie: id=7' --expect 200 http://localhost:8080/search

@@ -37,7 +37,7 @@ Examples:
   sudo ackwise doctor --json | jq '.rows[] | select(.state == \"missing\")'
 
 Exit codes:
-  0  everything that this program was built with works
+  0  every feature of this build works
   1  a command needs something that is missing
   2  no report could be produced; standard error gives the reason";
 

@@ -18,14 +18,14 @@ use super::{
     output, quantity,
 };
 
-/// Compute how long a page takes by HTTP over several transports, without simulating it
+/// Compute the time of a page over several HTTP transports, without a simulation
 ///
 /// Uses the analytic model of Heidemann, Obraczka and Touch (1997) as rebuilt here: round trips, bytes,
-/// connection setup and slow start. It has no loss, no queues, and no stalls by Nagle's algorithm.
+/// connection setup and slow start. The model has no loss, no queues, and no stalls of Nagle's algorithm.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Model {
-    /// Take rate, round-trip time and segment size of this kind of path
+    /// Use rate, round-trip time and segment size of this kind of path
     #[arg(long, value_parser = network(), value_name = "NAME", default_value = "fast-internet")]
     network: Network,
 
@@ -37,11 +37,11 @@ pub(crate) struct Model {
     #[arg(long, value_name = "TIME", value_parser = quantity::round_trip)]
     rtt: Option<Duration>,
 
-    /// Set the data bytes of a full segment
+    /// Set the payload of a full segment (MSS)
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(1..=65_495_u32))]
     mss: Option<u32>,
 
-    /// Take the files of this page
+    /// Use the file sizes of this page
     #[arg(long, value_parser = page(), value_name = "NAME", default_value = "small-cluster")]
     page: Workload,
 

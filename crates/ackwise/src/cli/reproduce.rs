@@ -69,7 +69,8 @@ pub(crate) struct Reproduce {
 
     /// With okamoto --on kernel, run these schemes of the paper [default: 1 to 4]
     ///
-    /// At a proxy of others, 1 is the proxy as it is, 2 `tune --buffer-memory`, 3 `tune`'s manager of connections, 4 both.
+    /// With a real proxy, 1 is the proxy alone, 2 with `tune --buffer-memory`, 3 with `tune` that closes idle connections,
+    /// 4 with both.
     #[cfg(target_os = "linux")]
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "SCHEME", value_delimiter = ',', value_parser = scheme())]

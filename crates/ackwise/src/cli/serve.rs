@@ -125,7 +125,7 @@ pub(crate) struct Serve {
 
     /// Select the server's TCP stack
     ///
-    /// The ackwise stack uses only the port of --listen, and writes as much of a response as fits into the send buffer.
+    /// The ackwise stack ignores the address of --listen, and fills the send buffer with each write.
     #[arg(long, value_enum, default_value_t)]
     stack: ServerStack,
 

@@ -34,7 +34,7 @@ use super::{
 ///
 /// Without --apply, prints the planned changes, the reasons and the expected effect, and changes nothing. With
 /// --apply, sets the options on the server's listening sockets and open connections until Ctrl-C, then restores
-/// the old values, also if the run is killed. Linux only.
+/// the old values, even if the run is killed. Linux only.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(group(ArgGroup::new("closing").args(["max_connections", "keep_free", "of"]).multiple(true)))]
@@ -77,7 +77,7 @@ pub(crate) struct Tune {
     /// Pace the restart of idle connections at their earlier rate, instead of using the initial window
     ///
     /// Replaces the kernel's CUBIC or Reno by an eBPF version that keeps the congestion window over an idle period, and
-    /// paces it over one round trip until the first ACK. Does not change BBR and others. Needs Linux 6.4 with BTF, and
+    /// paces it over one round trip until the first ACK. Leaves BBR and others as they are. Needs Linux 6.4 with BTF, and
     /// a build with `--features ebpf`. Only one run at a time can use this option.
     #[arg(long)]
     pace: bool,
@@ -95,7 +95,7 @@ pub(crate) struct Tune {
     /// Keep room for N new connections, or for PERCENT of --max-connections [default: 10%]
     ///
     /// Closes idle connections before the limit is reached, because some servers reject new connections at their limit.
-    /// Keeps the same number, or share, of each process's file descriptors free. Never keeps more than half free. With
+    /// Keeps the same number, or share, of each process's file descriptors free. Never keeps more than half of a limit free. With
     /// 0, closes a connection only when a client waits. Without --max-connections, only descriptors count.
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "N|PERCENT", value_parser = keep_free)]

@@ -89,18 +89,21 @@ impl ExchangeResult {
 
     /// What it waited for on the link, or for a window, may have been the other transfer's packets.
     fn doubt_link(&mut self) {
-        self.revise(|verdict| match verdict.cause {
-            Cause::Transmission
-            | Cause::RequestUpload
-            | Cause::LossRecovery
-            | Cause::SlowStart
-            | Cause::CongestionWindow
-            | Cause::Pacing
-            | Cause::PathStall => {
-                let verdict = verdict.doubted(Rule::LinkUnsure, Cause::Queueing);
-                Verdict { confidence: Confidence::Low, ..verdict }
-            }
-            _ => verdict,
+        self.revise(|verdict| {
+            let (cause, rival) = match verdict.cause {
+                Cause::Transmission
+                | Cause::RequestUpload
+                | Cause::LossRecovery
+                | Cause::SlowStart
+                | Cause::CongestionWindow => (verdict.cause, Cause::Queueing),
+                // That the other's packets were before it says the same without a sender that spreads its segments, or
+                // a path that stands still.
+                Cause::Pacing | Cause::PathStall => (Cause::Queueing, verdict.cause),
+                _ => return verdict,
+            };
+            let verdict = Verdict { cause, swapped: None, ..verdict };
+            let verdict = verdict.doubted(Rule::LinkUnsure, rival);
+            Verdict { confidence: Confidence::Low, ..verdict }
         });
     }
 }
@@ -178,25 +181,23 @@ mod tests {
 
     #[test]
     fn what_waited_for_a_shared_link_or_a_window_is_in_doubt() {
-        for (cause, doubted) in [
-            (Cause::Transmission, true),
-            (Cause::RequestUpload, true),
-            (Cause::LossRecovery, true),
-            (Cause::SlowStart, true),
-            (Cause::CongestionWindow, true),
-            (Cause::Pacing, true),
-            (Cause::PathStall, true),
-            (Cause::RetransmissionTimeout, false),
-            (Cause::Propagation, false),
+        let queueing = Cause::Queueing;
+        for (said, cause, rival) in [
+            (Cause::Transmission, Cause::Transmission, Some(queueing)),
+            (Cause::RequestUpload, Cause::RequestUpload, Some(queueing)),
+            (Cause::LossRecovery, Cause::LossRecovery, Some(queueing)),
+            (Cause::SlowStart, Cause::SlowStart, Some(queueing)),
+            (Cause::CongestionWindow, Cause::CongestionWindow, Some(queueing)),
+            (Cause::Pacing, queueing, Some(Cause::Pacing)),
+            (Cause::PathStall, queueing, Some(Cause::PathStall)),
+            (Cause::RetransmissionTimeout, Cause::RetransmissionTimeout, None),
+            (Cause::Propagation, Cause::Propagation, None),
         ] {
-            let mut exchange = exchange(cause, 40);
+            let mut exchange = exchange(said, 40);
             exchange.doubt_link();
             let share = exchange.shares.iter().find(|it| it.cause == cause).unwrap();
-            let expected = match doubted {
-                true => (Confidence::Low, Some(Cause::Queueing)),
-                false => (Confidence::High, None),
-            };
-            assert_eq!((share.confidence, share.rival), expected, "{cause:?}");
+            let confidence = if rival.is_some() { Confidence::Low } else { Confidence::High };
+            assert_eq!((share.confidence, share.rival), (confidence, rival), "{said:?}");
             let think = exchange.shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap();
             assert_eq!(think.confidence, Confidence::High);
         }

@@ -44,8 +44,8 @@ pub(super) struct Paced {
     /// Treat each of the C connections as a user who waits this long between pages
     ///
     /// HOW is a time (2s), a uniform distribution (1s..2s), an exponential one (exponential:2s), or a published one:
-    /// gurkan (1s..2s) or surge (Pareto from 1 s on). A page is a page of --workload with all its files; without
-    /// --workload, each request is a page. Latencies do not include think times.
+    /// gurkan (1s..2s) or surge (Pareto from 1 s on). With --workload, a page is one of its pages with all
+    /// files; without, each request is a page. Latencies do not include think times.
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "HOW", conflicts_with = "rate", value_parser = think)]
     think: Option<Span>,

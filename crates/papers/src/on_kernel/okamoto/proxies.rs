@@ -71,7 +71,9 @@ impl Relay {
         let buffers: &[&str] = &["--buffer-memory", "3200KiB"];
         // A response to a request in the same tick as the response before would take a round trip less than
         // there is, so a second is enough to be sure.
-        let manager: &[&str] = &["--keep-free", "10%", "--unsure-after", "1s"];
+        // Squid accepts nobody while fewer than a quarter of its descriptors are free, so more have to be.
+        let keep_free = if self == Self::Squid { "35%" } else { "10%" };
+        let manager = &["--keep-free", keep_free, "--unsure-after", "1s"][..];
         let limit: &[&str] = match self {
             Self::HaProxy | Self::Envoy => &["--max-connections", "200"],
             _ => &[],
