@@ -281,16 +281,6 @@ fn the_seed_of_a_recording_can_be_chosen() {
     assert_eq!(trace(&[]), first);
 }
 
-#[test]
-fn names_of_before_version_1_are_answered_with_those_of_today() {
-    let directory = Directory::new();
-    let renamed = "web.octets was renamed to web.bytes";
-    let complaint = directory.complains(&["run", "sweep.toml", "--show", "web.octets"]);
-    assert_eq!(complaint, format!("ackwise: --show web.octets: {renamed}\n"));
-    let complaint = directory.complains(&["run", "sweep.toml", "--show", "link.wire.back.octets"]);
-    assert!(complaint.contains("renamed to link.wire.back.bytes"), "{complaint}");
-}
-
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn a_store_needs_a_build_with_parquet() {

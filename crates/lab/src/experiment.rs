@@ -64,7 +64,7 @@ use document::{Item, Table, Value};
 use path::Path;
 use reader::Field;
 
-use crate::measures::{matches, names, rename_notice};
+use crate::measures::{matches, names};
 
 /// An experiment: one or more cases, each to be run with each seed.
 #[derive(Clone, Debug)]
@@ -310,9 +310,6 @@ fn shown(field: &Field<'_>, cases: &[Case]) -> Result<Vec<String>, ExperimentErr
     for field in field.list("a list of metrics, such as \"web.rate_mean\", \"link.*\"")? {
         let pattern = field.text("the name of a metric")?;
         if !known.iter().any(|name| matches(pattern, name)) {
-            if let Some(what) = rename_notice(pattern) {
-                return Err(field.contradiction(what));
-            }
             return Err(field.unknown(error::METRIC, pattern, known.iter().map(String::as_str)));
         }
         shown.push(pattern.to_owned());

@@ -87,13 +87,6 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Says today's name of a measure, or of a pattern of measures, that had another before version 1 of the
-/// formats.
-pub(crate) fn rename_notice(old: &str) -> Option<String> {
-    let stem = old.strip_suffix("octets")?;
-    stem.ends_with(['.', '*']).then(|| format!("{old} was renamed to {stem}bytes"))
-}
-
 const APPLICATION: &[&str] = &[
     "documents",
     "files",
@@ -303,21 +296,6 @@ fn millis(time: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_the_measures_that_had_another_name_are_renamed() {
-        for (old, new) in [
-            ("web.octets", Some("web.bytes")),
-            ("link.wire.back.octets", Some("link.wire.back.bytes")),
-            ("link.*octets", Some("link.*bytes")),
-            ("octets", None),
-            ("web.bytes", None),
-            ("octets.files", None),
-        ] {
-            let notice = new.map(|new| format!("{old} was renamed to {new}"));
-            assert_eq!(rename_notice(old), notice);
-        }
-    }
 
     #[test]
     fn a_star_stands_for_anything() {
