@@ -176,6 +176,7 @@ impl Setup {
             CongestionPolicy::Sack,
             CongestionPolicy::LinuxReno,
             CongestionPolicy::Cubic,
+            CongestionPolicy::External,
             CongestionPolicy::Bbr,
         ];
         let close = [

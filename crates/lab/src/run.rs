@@ -10,6 +10,7 @@
 //! | `work` | which rows are to be run, and who runs them |
 //! | [`kernel`] | rows that are played on the kernel instead of simulated |
 //! | [`chunks`] | rows in parts, each a task for one thread |
+//! | [`steps`] | one run that stops where it is asked to, and whose windows are set from outside |
 //! | [`store`] | a directory with all rows, which any number of processes fill |
 //! | `store_error` | why a store cannot be used |
 //! | `warning` | what a run's measures do not say |
@@ -31,6 +32,7 @@ pub mod pcap;
 pub mod record;
 mod row;
 pub mod series;
+pub mod steps;
 pub mod store;
 mod store_error;
 mod summary;

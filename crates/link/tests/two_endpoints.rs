@@ -76,6 +76,7 @@ fn policies() -> impl Strategy<Value = Policies> {
         Just(CongestionPolicy::NewReno),
         Just(CongestionPolicy::Sack),
         Just(CongestionPolicy::Cubic),
+        Just(CongestionPolicy::External),
         Just(CongestionPolicy::Bbr),
     ];
     let window = prop_oneof![

@@ -155,7 +155,10 @@ fn of_node(node: &Node) -> Problem {
 
 /// What our TCP on a TUN device cannot do, or not with a kernel at the other end.
 fn of_our_tcp(tcp: &Config) -> Problem {
-    let Policies { sharing, open, .. } = tcp.policies;
+    let Policies { sharing, open, congestion, .. } = tcp.policies;
+    if congestion == CongestionPolicy::External {
+        return Some(("congestion", "external is for simulations in steps, from Python"));
+    }
     if sharing != Sharing::Off {
         return Some(("sharing", "only simulated hosts share the state of connections: off"));
     }

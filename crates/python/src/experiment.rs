@@ -120,7 +120,7 @@ fn rows_of(document: &str) -> PyResult<Vec<Row>> {
 }
 
 /// As the command reads it: a file, or else a built-in experiment.
-fn read(
+pub(crate) fn read(
     py: Python<'_>,
     name: &str,
     document: Option<&str>,

@@ -7,6 +7,7 @@
 //! | `batch` | rows in columns, handed over as an Arrow stream |
 //! | `capture` | a capture, explained |
 //! | `experiment` | an experiment, simulated |
+//! | `simulation` | one run of an experiment, in steps |
 //! | `sweep` | an experiment whose parts may be run elsewhere |
 //! | `tuning` | the equations for buffer sizes, on arrays |
 //! | `waiting` | work on a thread of its own, while Python may be interrupted |
@@ -19,6 +20,7 @@ mod batch;
 mod capture;
 mod error;
 mod experiment;
+mod simulation;
 mod sweep;
 mod tuning;
 mod waiting;
@@ -44,6 +46,7 @@ mod _native {
         batch::{Batch, restore, stacked, texts},
         capture::{Explained, Request, no_exchanges},
         experiment::Rows,
+        simulation::Simulation,
         sweep::Sweep,
         tuning::{e_atbt, max_min, pftk},
     };

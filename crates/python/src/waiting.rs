@@ -16,11 +16,21 @@ pub(crate) fn wait<T: Send + 'static>(
     stop: impl FnOnce(),
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    let (send, mut receive) = mpsc::sync_channel(1);
+    let (send, result) = mpsc::sync_channel(1);
     thread::Builder::new().name("ackwise".to_owned()).spawn(move || {
         // Nobody listens any more after Ctrl-C.
         let _ = send.send(work());
     })?;
+    receive(py, stop, result)
+}
+
+/// Waits without the GIL for what a thread sends. If a signal handler raises, as Ctrl-C does, that thread is asked to end by
+/// `stop`, and this returns at once.
+pub(crate) fn receive<T: Send>(
+    py: Python<'_>,
+    stop: impl FnOnce(),
+    mut receive: mpsc::Receiver<T>,
+) -> PyResult<T> {
     loop {
         let received = py.detach(|| {
             let received = receive.recv_timeout(TICK);

@@ -4,12 +4,12 @@ use std::{collections::BTreeSet, time::Duration};
 
 use ackwise_http::workload::{Span, Unusable};
 
-use ackwise_tcp::ByteCount;
+use ackwise_tcp::{ByteCount, policy::CongestionPolicy};
 
 use crate::{
     error::RunError,
     scenario::{
-        Application, ApplicationKind, Arrivals, Bulk, NodeId, Proxy, Replay, Scenario, Web,
+        Application, ApplicationKind, Arrivals, Bulk, Node, NodeId, Proxy, Replay, Scenario, Web,
     },
 };
 
@@ -40,6 +40,24 @@ impl Scenario {
             require(link.ends[0] != link.ends[1], what, || "leads to where it began".to_owned())?;
         }
         self.applications.iter().try_for_each(|application| self.check_application(application))
+    }
+
+    /// Whether it can be run without anybody who sets windows.
+    pub(crate) fn check_unsteered(&self) -> Result<(), RunError> {
+        let external = |node: &Node| {
+            node.tcp.is_some_and(|tcp| tcp.policies.congestion == CongestionPolicy::External)
+        };
+        self.nodes.iter().try_for_each(|node| {
+            require(
+                !external(node),
+                || format!("host \"{}\"", node.name),
+                || {
+                    "its congestion control is external, and nobody sets its window (expected \
+                     ackwise.Simulation, in Python, or another congestion control)"
+                        .to_owned()
+                },
+            )
+        })
     }
 
     fn check_application(&self, application: &Application) -> Result<(), RunError> {

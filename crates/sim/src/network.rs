@@ -385,9 +385,14 @@ impl Network {
         Taken { packet, last }
     }
 
-    /// What has happened on each direction of each link, in the scenario's order.
+    /// Each direction of each link, in the scenario's order.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &Link<Moving>> {
+        self.hops.iter().map(|hop| &hop.link)
+    }
+
+    /// What has happened on each of them.
     pub(crate) fn counters(&self) -> impl Iterator<Item = Counters> + '_ {
-        self.hops.iter().map(|hop| hop.link.counters())
+        self.links().map(Link::counters)
     }
 
     /// The longest queue of each direction of each link, in the same order.

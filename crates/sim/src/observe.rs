@@ -1,11 +1,11 @@
 //! Who watches a run: captures, plots and traces are observers, not features of the world.
 
-use std::time::Duration;
+use std::{ops::ControlFlow, time::Duration};
 
 use ackwise_cause::{Cause, Direction, InFlight};
 use ackwise_tcp::{Instant, Transmit, endpoint::RecoveryPhase};
 
-use crate::scenario::NodeId;
+use crate::{pause::Pause, scenario::NodeId};
 
 /// Which connection: counted from 0 in the order of opening, never used again.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -144,6 +144,19 @@ pub trait Observer {
     /// is alive at the end of the run never is.
     fn on_over(&mut self, _connection: ConnectionId, _now: Instant) {}
 
+    /// For an observer that also steers: when the run pauses next, in virtual time since its beginning and with all of that
+    /// time done. Asked before each event. `None` lets it run.
+    fn pauses_at(&self) -> Option<Duration> {
+        None
+    }
+
+    /// The run pauses: at that time, which is later at the next question; at its end; or because a congestion control
+    /// that is set from outside has something to hear, whatever the time. A break ends the run with
+    /// [`RunError::Stopped`](crate::RunError::Stopped).
+    fn on_pause(&mut self, _pause: &mut Pause<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
     /// Whether anything but [`Observer::goes_on`] is written; a run without that is faster.
     fn watches(&self) -> bool {
         true
@@ -199,6 +212,14 @@ impl Observer for Watched<'_> {
 
     fn on_over(&mut self, connection: ConnectionId, now: Instant) {
         self.0.on_over(connection, now);
+    }
+
+    fn pauses_at(&self) -> Option<Duration> {
+        self.0.pauses_at()
+    }
+
+    fn on_pause(&mut self, pause: &mut Pause<'_>) -> ControlFlow<()> {
+        self.0.on_pause(pause)
     }
 
     fn goes_on(&mut self, now: Instant) -> bool {

@@ -5,6 +5,7 @@
 //! | `mod` | the loop, and what an event is |
 //! | `host` | a host's configuration, processor and counts |
 //! | `standstill` | whether virtual time passes |
+//! | `steer` | the run pauses, and windows are set from outside |
 //! | `open` | a connection comes to be, and its place is given back |
 //! | `transfer` | segments leave and arrive, timers fire |
 //! | `server` | answers requests by a plan of writes |
@@ -23,6 +24,7 @@ mod open;
 mod proxy;
 mod server;
 mod standstill;
+mod steer;
 mod transfer;
 mod web;
 
@@ -44,7 +46,7 @@ use crate::{
 };
 use arrivals::Opener;
 use bulk::FileClient;
-use host::Host;
+pub(crate) use host::Host;
 use standstill::Standstill;
 use web::WebUser;
 
@@ -61,8 +63,11 @@ const ASK_EVERY: u64 = 1 << 16;
 /// If the scenario cannot be run, runs away, or the observer ends it: see [`RunError`].
 pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<Measures, RunError> {
     scenario.check()?;
+    if observer.pauses_at().is_none() {
+        scenario.check_unsteered()?;
+    }
     // The world is generic and compiled for these two, not in every crate for each of its observers.
-    if observer.watches() {
+    if observer.watches() || observer.pauses_at().is_some() {
         World::new(scenario, &mut Watched(observer))?.run()
     } else {
         World::new(scenario, &mut Unwatched(observer))?.run()
@@ -212,7 +217,7 @@ impl<'a, O: Observer> World<'a, O> {
     fn run(mut self) -> Result<Measures, RunError> {
         let end = START + self.scenario.duration;
         let mut events = 0;
-        while let Some((now, event)) = self.queue.pop(end) {
+        while let Some((now, event)) = self.next(end) {
             self.now = now;
             events += 1;
             if events % ASK_EVERY == 0 {
@@ -301,7 +306,8 @@ impl<'a, O: Observer> World<'a, O> {
         }
     }
 
-    fn finish(self, now: Instant, events: u64) -> Measures {
+    fn finish(mut self, now: Instant, events: u64) -> Measures {
+        self.pause_at_end(now);
         let Self {
             mut collector,
             network,

@@ -6,6 +6,7 @@ mod bsd;
 mod cubic;
 mod cubic_curve;
 mod delivery_rate;
+mod external;
 mod hystart;
 mod maximum;
 mod new_reno;
@@ -18,6 +19,8 @@ mod tests;
 pub(crate) use bbr::{Bbr, Delivery, Repairing};
 pub(crate) use cubic::{Cubic, Search};
 pub(crate) use delivery_rate::Snapshot;
+pub(crate) use external::External;
+pub use external::{CongestionEvent, CongestionEventKind};
 pub(crate) use new_reno::NewReno;
 pub(crate) use window::Window;
 
@@ -136,6 +139,8 @@ pub(crate) enum Controller {
     Sack(NewReno),
     /// RFC 9438.
     Cubic(Cubic),
+    /// Set from outside.
+    External(External),
     /// BBR version 1. Boxed, because it is as large as all the others together.
     Bbr(Box<Bbr>),
 }
@@ -165,9 +170,10 @@ impl Controller {
     /// The reduction for a loss is taken back; cwnd and ssthresh were these. They may be more by now
     /// (Linux `tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`).
     pub(crate) fn undo(&mut self, before: Windows) {
-        if let Self::Bbr(control) = self {
-            control.undo();
-            return;
+        match self {
+            Self::Bbr(control) => return control.undo(),
+            Self::External(control) => return control.note(CongestionEventKind::Spurious),
+            _ => {}
         }
         let window = self.windows_mut();
         window.set(Windows {
@@ -178,7 +184,7 @@ impl Controller {
 
     /// cwnd during a recovery whose window comes down in proportion.
     pub(crate) fn set_recovery_window(&mut self, congestion: u32) {
-        if !matches!(self, Self::Bbr(_)) {
+        if !matches!(self, Self::Bbr(_) | Self::External(_)) {
             self.windows_mut().set_congestion(congestion);
         }
     }
@@ -186,6 +192,9 @@ impl Controller {
     /// After a timeout, `flight` bytes are not believed lost, so that cwnd is one segment more (Linux
     /// `tcp_enter_loss`).
     pub(crate) fn collapse_beside(&mut self, flight: u64) {
+        if let Self::External(_) = self {
+            return;
+        }
         let window = self.windows_mut();
         let flight = u32::try_from(flight).unwrap_or(u32::MAX);
         window.set_congestion(flight.saturating_add(window.mss));
@@ -196,6 +205,7 @@ impl Controller {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
             Self::NewReno(control) | Self::Sack(control) => &mut control.window,
             Self::Cubic(control) => &mut control.window,
+            Self::External(control) => &mut control.window,
             Self::Bbr(control) => &mut control.window,
         }
     }
@@ -206,6 +216,7 @@ impl Controller {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
             Self::NewReno(control) | Self::Sack(control) => &control.window,
             Self::Cubic(control) => &control.window,
+            Self::External(control) => &control.window,
             Self::Bbr(control) => &control.window,
         }
     }
@@ -216,20 +227,28 @@ impl Controller {
             Self::Tahoe(_) | Self::Ns2Tahoe(_) => Repair::GoBack,
             Self::Reno(_) => Repair::OneSegment,
             Self::NewReno(_) => Repair::PartialAcks,
-            Self::Sack(_) | Self::Cubic(_) | Self::Bbr(_) => Repair::Scoreboard,
+            Self::Sack(_) | Self::Cubic(_) | Self::External(_) | Self::Bbr(_) => {
+                Repair::Scoreboard
+            }
         }
     }
 
     /// Whether [`on_round_trip`](Self::on_round_trip) wants to know of each ACK.
     #[inline]
-    pub(crate) fn uses_hystart(&self) -> bool {
-        matches!(self, Self::Cubic(control) if control.uses_hystart())
+    pub(crate) fn uses_round_trips(&self) -> bool {
+        match self {
+            Self::Cubic(control) => control.uses_hystart(),
+            Self::External(_) => true,
+            _ => false,
+        }
     }
 
     /// An ACK has come, whatever it acknowledges or SACKs, and whether a loss is being repaired or not.
     pub(crate) fn on_round_trip(&mut self, passed: &Passed, now: Instant) {
-        if let Self::Cubic(control) = self {
-            control.look_for_the_end(passed, now);
+        match self {
+            Self::Cubic(control) => control.look_for_the_end(passed, now),
+            Self::External(control) => control.note_round_trip(passed.round_trip),
+            _ => {}
         }
     }
 
@@ -240,6 +259,7 @@ impl Controller {
             Self::Ns2Tahoe(window) => ns2::open(window),
             Self::NewReno(control) | Self::Sack(control) => control.on_ack(acked),
             Self::Cubic(control) => control.on_ack(acked, now),
+            Self::External(control) => control.note_ack(CongestionEventKind::Ack, Some(acked), 0),
             Self::Bbr(_) => {} // It takes a `Delivery` of each ACK.
         }
     }
@@ -256,15 +276,35 @@ impl Controller {
             }
             Self::NewReno(control) | Self::Sack(control) => control.on_loss(flight, repair),
             Self::Cubic(control) => control.on_loss(repair),
+            Self::External(control) => control.note(CongestionEventKind::Loss),
             Self::Bbr(control) => control.on_loss(),
         }
+    }
+
+    /// What only a control that is set from outside hears: an ACK of new data in a fast recovery, or one that is a
+    /// duplicate and tells of `delivered` bytes.
+    pub(crate) fn note_ack(
+        &mut self,
+        kind: CongestionEventKind,
+        acked: Option<Acked>,
+        delivered: u32,
+    ) {
+        if let Self::External(control) = self {
+            control.note_ack(kind, acked, delivered);
+        }
+    }
+
+    /// Whether there is something to hear.
+    #[inline]
+    pub(crate) fn has_notes(&self) -> bool {
+        matches!(self, Self::External(control) if control.has_notes())
     }
 
     /// One more duplicate ACK during a recovery without scoreboard. Tahoe has no fast recovery whose
     /// window could be inflated.
     pub(crate) fn on_duplicate_ack(&mut self) {
         match self {
-            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Bbr(_) => {}
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::External(_) | Self::Bbr(_) => {}
             Self::Reno(window) => window.inflate(),
             Self::NewReno(control) | Self::Sack(control) => control.window.inflate(),
             Self::Cubic(control) => control.window.inflate(),
@@ -275,7 +315,11 @@ impl Controller {
     /// controls of BSD any ACK for new data ends the recovery.
     pub(crate) fn on_partial_ack(&mut self, bytes: u32) {
         match self {
-            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Reno(_) | Self::Bbr(_) => {}
+            Self::Tahoe(_)
+            | Self::Ns2Tahoe(_)
+            | Self::Reno(_)
+            | Self::External(_)
+            | Self::Bbr(_) => {}
             Self::NewReno(control) | Self::Sack(control) => {
                 control.window.deflate_partially(bytes);
             }
@@ -286,7 +330,7 @@ impl Controller {
     /// The recovery is over, `flight` bytes are outstanding.
     pub(crate) fn on_recovered(&mut self, flight: u32) {
         match self {
-            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Bbr(_) => {}
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::External(_) | Self::Bbr(_) => {}
             Self::Reno(window) => bsd::leave_recovery(window),
             Self::NewReno(control) | Self::Sack(control) => control.window.leave_recovery(flight),
             Self::Cubic(control) => control.window.leave_recovery(flight),
@@ -301,6 +345,10 @@ impl Controller {
             Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
             Self::NewReno(control) | Self::Sack(control) => control.on_timeout(flight, expiry),
             Self::Cubic(control) => control.on_timeout(expiry, next, now),
+            Self::External(control) => control.note(match expiry {
+                Expiry::First => CongestionEventKind::Timeout,
+                Expiry::Again => CongestionEventKind::TimeoutAgain,
+            }),
             Self::Bbr(control) => control.on_timeout(),
         }
     }
@@ -334,6 +382,7 @@ impl Controller {
             }
             Self::NewReno(control) | Self::Sack(control) => control.on_restart(windows),
             Self::Cubic(control) => control.on_restart(windows),
+            Self::External(_) => {} // Only from outside.
             Self::Bbr(control) => control.window.set(windows),
         }
     }

@@ -22,7 +22,7 @@ use crate::{
     challenge::Challenges,
     close::Closing,
     config::Config,
-    congestion::Inherited,
+    congestion::{CongestionEvent, Inherited, Windows},
     events::{Event, Events},
     handshake::FastOpen,
     path_mtu::{self, PathMtuIgnored, PathMtuReport},
@@ -159,7 +159,7 @@ impl Connection {
     /// Lets timers fire.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match self.sender.handle_timeout(self.state, &self.config, now) {
-            AfterTimeout::GoesOn => {}
+            AfterTimeout::GoesOn => self.note_congestion(),
             // No RST: RFC 9293, section 3.10.8: "delete the TCB, enter the CLOSED state, and return", and so does Linux.
             AfterTimeout::GivesUp => {
                 self.step(Input::Expired);
@@ -249,6 +249,28 @@ impl Connection {
         if !had_room && self.sender.has_room(&self.config) {
             self.events.push(Event::Writable);
         }
+    }
+
+    /// Whoever sets the congestion window hears of it, if there is something to hear.
+    fn note_congestion(&mut self) {
+        if self.sender.has_congestion_events() {
+            self.events.push(Event::Congestion);
+        }
+    }
+
+    /// What a congestion control that is set from outside hears, oldest first.
+    pub(crate) fn take_congestion_event(&mut self) -> Option<CongestionEvent> {
+        self.sender.take_congestion_event()
+    }
+
+    /// Sets its windows; `false` for all other controls. A larger window may give the send buffer room.
+    pub(crate) fn set_windows(&mut self, windows: Windows) -> bool {
+        let had_room = self.sender.has_room(&self.config);
+        let set = self.sender.set_windows(windows);
+        if !had_room && self.sender.has_room(&self.config) {
+            self.events.push(Event::Writable);
+        }
+        set
     }
 
     /// Whether a duplicate ACK has arrived since the last time.

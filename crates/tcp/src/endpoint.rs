@@ -28,7 +28,7 @@ use alloc::{boxed::Box, sync::Arc};
 use core::time::Duration;
 
 use crate::{
-    congestion::{Inherited, Windows},
+    congestion::{CongestionEvent, Inherited, Windows},
     connection::Connection,
     pacing::Pace,
     policy::{AckPolicy, BufferTuning, ClosePolicy, HoldPolicy},
@@ -243,6 +243,15 @@ impl Endpoint {
         self.connection.poll_event()
     }
 
+    /// What a congestion control that is set from outside
+    /// ([`CongestionPolicy::External`](crate::policy::CongestionPolicy::External)) hears, oldest first, after
+    /// [`Event::Congestion`]. Set windows before the next [`poll_transmit`](Self::poll_transmit): what leaves then
+    /// counts on them. Of events that nobody takes, the last 64 are kept.
+    #[must_use]
+    pub fn poll_congestion(&mut self) -> Option<CongestionEvent> {
+        self.connection.take_congestion_event()
+    }
+
     /// When to come back if nothing else happens, and which timer asks.
     #[must_use]
     #[inline]
@@ -265,6 +274,13 @@ impl Endpoint {
 
 /// What an application changes on an open connection.
 impl Endpoint {
+    /// Sets cwnd and ssthresh of a connection whose congestion control is set from outside; less than a segment
+    /// counts as one. Returns `false` and changes nothing if it has another control.
+    #[must_use]
+    pub fn set_windows(&mut self, windows: Windows) -> bool {
+        self.connection.set_windows(windows)
+    }
+
     /// Changes when small segments are held (`TCP_NODELAY`, `TCP_CORK`).
     pub fn set_hold(&mut self, hold: HoldPolicy) {
         self.connection.begin_call();

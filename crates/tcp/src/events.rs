@@ -23,16 +23,20 @@ pub enum Event {
     TimedOut(Timer),
     /// The peer sent urgent data; it is delivered in line, the pointer is ignored.
     UrgentIgnored,
+    /// A congestion control that is set from outside has something to hear:
+    /// [`Endpoint::poll_congestion`](crate::Endpoint::poll_congestion).
+    Congestion,
 }
 
 /// Events that were not taken yet: a set, because hearing of one twice tells nothing more.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Events {
-    pending: u8,
+    pending: u16,
 }
 
-/// In the order in which an application wants to hear of them.
-const ORDER: [Event; 8] = [
+/// In the order in which an application wants to hear of them; windows are set before it acts.
+const ORDER: [Event; 9] = [
+    Event::Congestion,
     Event::Connected,
     Event::UrgentIgnored,
     Event::Readable,

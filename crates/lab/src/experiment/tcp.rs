@@ -235,7 +235,8 @@ words! {
     UnusedWindow { "kept" => Kept, "linux" => Linux }
     CongestionPolicy {
         "tahoe" => Tahoe, "ns-2-tahoe" => Ns2Tahoe, "reno" => Reno, "new-reno" => NewReno,
-        "sack" => Sack, "linux-reno" => LinuxReno, "cubic" => Cubic, "bbr" => Bbr
+        "sack" => Sack, "linux-reno" => LinuxReno, "cubic" => Cubic, "bbr" => Bbr,
+        "external" => External
     }
     BufferTuning { "off" => Off, "linux" => Linux }
     TimerPolicy { "bsd" => Bsd, "rfc-6298" => Rfc6298, "linux" => Linux, "ns-2" => Ns2 }

@@ -20,6 +20,7 @@ from ._experiment import Result, run
 from ._many import Exchanges, explain_many
 from ._native import __version__
 from ._report import Report, explain
+from ._simulation import Simulation
 from ._sweep import sweep
 from ._table import Table
 
@@ -31,6 +32,7 @@ __all__ = [
     "ExperimentError",
     "Report",
     "Result",
+    "Simulation",
     "Table",
     "__version__",
     "check",

@@ -64,6 +64,11 @@ impl Host {
         HostMeasures { table, ..self.measures }
     }
 
+    /// How many connections it has open, and in TIME-WAIT.
+    pub(crate) const fn holds(&self) -> [u64; 2] {
+        [self.open, self.time_wait]
+    }
+
     /// Whether it has memory for another connection.
     pub(super) fn admits(&mut self) -> bool {
         self.table.as_mut().is_none_or(Table::admits)

@@ -191,6 +191,7 @@ impl<O: Observer> World<'_, O> {
             (Side::Client, Heard::TimedOut(_)) => {
                 self.client_gives_up(place, ConnectionEnd::TimedOut);
             }
+            (side, Heard::Congestion) => self.hear_of_congestion(place, side),
             (Side::Server, Heard::PeerClosed) => self.client_has_closed(place),
             (Side::Server, Heard::Reset | Heard::TimedOut(_)) => self.server_gives_up(place),
             _ => {}

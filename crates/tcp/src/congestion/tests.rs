@@ -205,6 +205,66 @@ fn with_a_scoreboard_nothing_is_inflated() {
 }
 
 #[test]
+fn an_external_window_changes_by_what_is_set_and_by_nothing_else() {
+    let mut control = start(CongestionPolicy::External, 4_000, 9_000);
+    let told = |control: &mut Controller, input| {
+        apply(control, input, Instant::EPOCH);
+        assert_eq!((control.window(), control.threshold()), (4_000, 9_000), "{input:?}");
+        let Controller::External(external) = control else { panic!("{control:?}") };
+        let events: Vec<_> = core::iter::from_fn(|| external.take_note()).collect();
+        assert!(!control.has_notes());
+        events
+    };
+    for (input, kind) in [
+        (Loss(4_000), CongestionEventKind::Loss),
+        (SackLoss(4_000), CongestionEventKind::Loss),
+        (Timeout(4_000), CongestionEventKind::Timeout),
+        (TimeoutAgain(4_000), CongestionEventKind::TimeoutAgain),
+    ] {
+        let events = told(&mut control, input);
+        assert_eq!(events.iter().map(|event| event.kind).collect::<Vec<_>>(), [kind]);
+    }
+    // (input, acknowledged, whether the window was used)
+    for (input, bytes, used) in
+        [(Ack(1_000), 1_000, true), (Unused(500, 2_000), 500, false), (Unused(500, 2_001), 500, true)]
+    {
+        let [event] = told(&mut control, input)[..] else { panic!("{input:?}") };
+        let seen = (event.kind, event.acknowledged, event.delivered, event.window_limited);
+        assert_eq!(seen, (CongestionEventKind::Ack, bytes, bytes, used));
+    }
+    // The endpoint tells of these itself; a restart or a reduction in a recovery is not for an external control.
+    for input in [Duplicate, Partial(1_000), Recovered(2_000), Restart(1_000, 2_000)] {
+        assert_eq!(told(&mut control, input), []);
+    }
+    control.set_recovery_window(1_000);
+    control.collapse_beside(0);
+    control.undo(Windows { congestion: 20_000, threshold: 20_000 });
+    assert_eq!((control.window(), control.threshold()), (4_000, 9_000));
+    let Controller::External(external) = &mut control else { panic!("{control:?}") };
+    assert_eq!(external.take_note().map(|note| note.kind), Some(CongestionEventKind::Spurious));
+    external.set(Windows { congestion: 0, threshold: HIGH });
+    assert_eq!((control.window(), control.threshold()), (MSS, HIGH), "a segment at least");
+}
+
+#[test]
+fn a_round_trip_belongs_to_the_ack_that_measured_it_and_the_oldest_events_are_lost_first() {
+    let mut control = start(CongestionPolicy::External, 4_000, 9_000);
+    let passed = Passed { round_trip: Nanos::of(RTT), srtt: None, una: 1, next: 1 };
+    control.on_round_trip(&passed, Instant::EPOCH);
+    for bytes in 0..70 {
+        apply(&mut control, Ack(bytes), Instant::EPOCH);
+    }
+    control.on_round_trip(&passed, Instant::EPOCH);
+    apply(&mut control, Ack(70), Instant::EPOCH);
+    let Controller::External(external) = &mut control else { panic!("{control:?}") };
+    let events: Vec<_> = core::iter::from_fn(|| external.take_note()).collect();
+    let bytes: Vec<u32> = events.iter().map(|event| event.acknowledged).collect();
+    assert_eq!(bytes, (7..=70).collect::<Vec<_>>());
+    assert!(events[..63].iter().all(|event| event.round_trip.is_none()));
+    assert_eq!(events[63].round_trip, Some(RTT));
+}
+
+#[test]
 fn cubic_reduces_by_three_tenths_and_starts_slowly_with_whole_acks() {
     #[rustfmt::skip]
     walk(start(CongestionPolicy::Cubic, 10_000, HIGH), &[

@@ -195,6 +195,9 @@ impl Connection {
         if effects.has(Effects::WRITABLE) {
             self.events.push(Event::Writable);
         }
+        if effects.has(Effects::CONGESTION) {
+            self.events.push(Event::Congestion);
+        }
         if effects.has(Effects::FIN_ACKNOWLEDGED) {
             self.fin_acknowledged(now);
         }
@@ -305,6 +308,7 @@ impl Connection {
         }
         self.sender.timers_mut().note_sent(now);
         self.events.push(Event::Connected);
+        self.note_congestion();
     }
 
     /// The peer has acknowledged our FIN.

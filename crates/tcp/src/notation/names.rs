@@ -1,7 +1,7 @@
 //! The vocabulary of [`crate::wait`] and of events in words, the same in traces, scripts and reports.
 
 use crate::{
-    endpoint::{DropReason, Event},
+    endpoint::{DropReason, Event, RecoveryPhase},
     policy::AckReason,
     segment::TimeWaitHolder,
     wait::{AckWait, TimeWaitReason, Timer, Wait},
@@ -129,6 +129,19 @@ impl TimeWaitHolder {
     }
 }
 
+impl RecoveryPhase {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Disorder => "disorder",
+            Self::Recovery => "recovery",
+            Self::Loss => "loss",
+        }
+    }
+}
+
 impl Event {
     /// In a word.
     #[must_use]
@@ -142,6 +155,7 @@ impl Event {
             Self::Reset => "reset",
             Self::TimedOut(_) => "timed-out",
             Self::UrgentIgnored => "urgent-ignored",
+            Self::Congestion => "congestion",
         }
     }
 }

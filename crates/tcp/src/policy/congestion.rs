@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::SlowStartPolicy;
-use crate::congestion::{Bbr, Controller, Cubic, NewReno, Search, Window, Windows};
+use crate::congestion::{Bbr, Controller, Cubic, External, NewReno, Search, Window, Windows};
 
 /// Which congestion control a connection uses.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,6 +25,9 @@ pub enum CongestionPolicy {
     LinuxReno,
     /// RFC 9438, with RFC 6675 where SACK was negotiated.
     Cubic,
+    /// Set by the driver: [`Endpoint::set_windows`](crate::Endpoint::set_windows). Nothing else changes the window, also
+    /// no idle time, no reduction in a recovery and no undo; what is retransmitted follows RFC 6675 or RFC 6582.
+    External,
     /// BBR version 1, as Linux 6 has it (Cardwell et al. 2016). It paces what it sends.
     Bbr,
 }
@@ -45,6 +48,7 @@ impl CongestionPolicy {
             Self::Sack => Controller::Sack(NewReno::new(windows, mss)),
             Self::LinuxReno => Controller::Sack(NewReno::linux(windows, mss)),
             Self::Cubic => Controller::Cubic(Cubic::new(windows, mss, slow_start.search())),
+            Self::External => Controller::External(External::new(windows, mss)),
             Self::Bbr => Controller::Bbr(Box::new(Bbr::new(windows, mss))),
         }
     }

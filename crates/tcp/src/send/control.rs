@@ -10,7 +10,9 @@ use super::{
 };
 use crate::{
     config::Config,
-    congestion::{AtLoss, Bbr, Controller, Delivery, Repair, Windows},
+    congestion::{
+        AtLoss, Bbr, CongestionEvent, CongestionEventKind, Controller, Delivery, Repair, Windows,
+    },
     pacing::{self, Pace},
     policy::{Counted, Pacing, Policies, ReductionPolicy},
     seq::SeqNumber,
@@ -39,6 +41,25 @@ impl Control {
         self.controller = policies.control(windows, mss);
     }
 
+    /// What a control that is set from outside has heard, oldest first.
+    pub(crate) fn take_note(&mut self) -> Option<CongestionEvent> {
+        match &mut self.controller {
+            Controller::External(control) => control.take_note(),
+            _ => None,
+        }
+    }
+
+    /// Sets the windows of a control that is set from outside; `false` for all others.
+    pub(crate) fn set_windows(&mut self, windows: Windows) -> bool {
+        match &mut self.controller {
+            Controller::External(control) => {
+                control.set(windows);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The connection is established, with this round trip: it is estimated what `config` asks for, and BBR's model
     /// begins.
     pub(crate) fn establish(
@@ -53,6 +74,7 @@ impl Control {
             let phase = u32::from(config.bbr_phase) + iss.0 % u32::from(Bbr::PHASES);
             bbr.begin(round_trip, u8::try_from(phase).unwrap_or(0), now);
         }
+        self.controller.note_ack(CongestionEventKind::Established, None, 0);
         self.estimators = Estimators::new(&config.policies);
     }
 

@@ -9,7 +9,9 @@ use super::{
 };
 use crate::{
     config::Config,
-    congestion::{Acked, DUPLICATE_THRESHOLD, Expiry, Passed, Repair, Windows},
+    congestion::{
+        Acked, CongestionEventKind, DUPLICATE_THRESHOLD, Expiry, Passed, Repair, Windows,
+    },
     policy::ReductionPolicy,
     segment::Segment,
     units::{Instant, Nanos},
@@ -28,6 +30,8 @@ impl Effects {
     pub(crate) const WRITABLE: Self = Self(2);
     /// Our FIN has arrived.
     pub(crate) const FIN_ACKNOWLEDGED: Self = Self(4);
+    /// A congestion control that is set from outside has something to hear.
+    pub(crate) const CONGESTION: Self = Self(8);
 
     #[inline]
     const fn add(&mut self, effect: Self) {
@@ -93,17 +97,20 @@ impl Sender {
             delivered = self.take_new_ack(ack, delivered, segment, &mut effects, config, now);
             if news && self.is_duplicate_by_news() {
                 effects.add(Effects::DUPLICATE);
-                self.take_duplicate_ack(config, now);
+                self.take_duplicate_ack(0, config, now);
             }
         } else if self.is_duplicate(ack, segment, window_before, &sacked) {
             effects.add(Effects::DUPLICATE);
-            self.take_duplicate_ack(config, now);
+            self.take_duplicate_ack(delivered, config, now);
         }
         if self.in_flight.has_list() || self.recovery.has_episode() {
             let plain = segment.sequence_length() == 0 && self.sequence.window() == window_before;
             let repeats = plain && una == Una::Stays && !news;
             let told = Told { ack, una, news, repeats, delivered };
             self.take_news_of_flight(&told, config, now);
+        }
+        if self.has_congestion_events() {
+            effects.add(Effects::CONGESTION);
         }
         effects
     }
@@ -187,7 +194,7 @@ impl Sender {
                 let progress = Progress { from: ack - u64::from(bytes), una: ack, fresh };
                 self.detect_spurious(progress, segment, now);
             }
-            if self.control.controller().uses_hystart() {
+            if self.control.controller().uses_round_trips() {
                 self.look_for_end_of_slow_start(sampled.or_else(|| echoed(segment, now)), now);
             }
             self.recover_on_ack(acked, may_grow, config, now);
@@ -322,8 +329,10 @@ impl Sender {
             && self.sequence.is_outstanding()
     }
 
-    fn take_duplicate_ack(&mut self, config: &Config, now: Instant) {
+    /// It tells of `delivered` bytes beyond a gap that were not counted yet.
+    fn take_duplicate_ack(&mut self, delivered: u32, config: &Config, now: Instant) {
         self.recovery.on_duplicate_ack();
+        self.control.controller_mut().note_ack(CongestionEventKind::DuplicateAck, None, delivered);
         match self.recovery.phase() {
             Phase::Fast(Repair::Scoreboard) => {}
             Phase::Forward => self.end_test(),
@@ -423,8 +432,13 @@ impl Sender {
     /// A window that is not validated does not grow (RFC 7661).
     #[expect(clippy::fn_params_excessive_bools, reason = "what the estimators decide")]
     fn recover_on_ack(&mut self, acked: Acked, may_grow: bool, config: &Config, now: Instant) {
-        match self.recovery.on_ack(self.sequence.una()) {
-            AfterAck::NoRepair if !may_grow => {}
+        let after = self.recovery.on_ack(self.sequence.una());
+        match after {
+            AfterAck::NoRepair if !may_grow => {
+                let unused = Acked { flight: 0, window_limited: false, ..acked };
+                let control = self.control.controller_mut();
+                control.note_ack(CongestionEventKind::Ack, Some(unused), 0);
+            }
             AfterAck::NoRepair | AfterAck::WentBack => {
                 self.control.controller_mut().on_ack(acked, now);
             }
@@ -432,9 +446,16 @@ impl Sender {
                 let (flight, mss) = (self.sequence.flight(), self.sequence.mss());
                 self.control.on_repaired(flight, mss, config.policies.reduction);
                 self.in_flight.on_repaired();
+                let control = self.control.controller_mut();
+                control.note_ack(CongestionEventKind::Recovered, Some(acked), 0);
             }
-            AfterAck::Repairs => {}
-            AfterAck::Partial => self.control.controller_mut().on_partial_ack(acked.bytes),
+            AfterAck::Repairs | AfterAck::Partial => {
+                let control = self.control.controller_mut();
+                if after == AfterAck::Partial {
+                    control.on_partial_ack(acked.bytes);
+                }
+                control.note_ack(CongestionEventKind::PartialAck, Some(acked), 0);
+            }
         }
     }
 
