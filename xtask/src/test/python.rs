@@ -37,8 +37,10 @@ pub(super) fn run(limit: Duration, printer: &Printer, tally: &mut Tally) -> anyh
         ended = Ended { end: one.end, cpu: ended.cpu + one.cpu };
         Ok(one.end == End::Succeeded)
     };
-    if !run("maturin", &["build", "--quiet", "--profile", "dev", "-m", MANIFEST, "--out", WHEELS])?
-    {
+    if !run(
+        "maturin",
+        &[&["build", "--quiet", "-m", MANIFEST, "--out", WHEELS], AS_TESTED].concat(),
+    )? {
         return Ok(ended);
     }
     let wheel = only_file(Path::new(WHEELS))?;
@@ -83,6 +85,9 @@ fn only_file(folder: &Path) -> anyhow::Result<String> {
     let file = files.next().context("maturin has made no wheel")??;
     Ok(file.path().display().to_string())
 }
+
+/// By profile and features, so that what the step `build` has compiled is not compiled again.
+const AS_TESTED: &[&str] = &["--profile", "dev", "--features", "parquet,as-tested"];
 
 const MANIFEST: &str = "crates/python/Cargo.toml";
 const PROJECT: &str = "crates/python/pyproject.toml";
