@@ -36,9 +36,9 @@ cargo xtask test [--fast] [--allow-skips] [--only STEP]...
     --fast          leave out the slow steps: build, python, release, fuzz, kernel,
                     alone, truth, mutants
     --allow-skips   exit 0 although a test or step was skipped
-    --only STEP     run this step only (repeatable): fmt, tidy, clippy, features, doc,
-                    build, test, examples, python, deny, advisories, book, release, fuzz,
-                    kernel, alone, truth, mutants
+    --only STEP     run this step only (repeatable): fmt, tidy, build, test, examples,
+                    python, deny, advisories, book, release, fuzz, kernel, clippy, features,
+                    doc, alone, truth, mutants
     Exit: 0 everything passed, 1 something failed, 2 something was skipped.
 
 cargo xtask fuzz [TARGET]... [--seconds N] [--seed N]

@@ -10,9 +10,11 @@ mod summary;
 mod tally;
 mod targets;
 
+use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -60,18 +62,26 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let skip_file = SkipFile::create()?;
     let steps: Vec<_> = STEPS.iter().filter(|step| options.select(step)).collect();
     let in_lane = |lane: Lane| steps.iter().copied().filter(move |step| step.lane == lane);
-    let both = in_lane(Lane::Main).next().is_some() && in_lane(Lane::Beside).next().is_some();
     let rows = Rows::default();
     let run = |lane: Lane, console: Console| {
+        if lane == Lane::Spare && in_lane(Lane::Kernel).next().is_some() {
+            rows.listed.wait();
+        }
         for step in in_lane(lane).take_while(|_| !process::interrupted()) {
             rows.add(run_step(step, &rows, &skip_file, console));
         }
+        if lane == Lane::Kernel {
+            rows.listed();
+        }
     };
-    let console = if both { Console::Shared } else { Console::Own };
-    thread::scope(|scope| {
-        scope.spawn(|| run(Lane::Beside, console));
-        run(Lane::Main, console);
-    });
+    for [lane, other] in [[Lane::Main, Lane::Beside], [Lane::Kernel, Lane::Spare]] {
+        let both = in_lane(lane).next().is_some() && in_lane(other).next().is_some();
+        let console = if both { Console::Shared } else { Console::Own };
+        thread::scope(|scope| {
+            scope.spawn(|| run(other, console));
+            run(lane, console);
+        });
+    }
     run(Lane::Alone, Console::Own);
     let summary = Summary { rows: rows.in_order(), excused_tests: skip_file.read()? };
     summary.print();
@@ -82,24 +92,32 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Results of both lanes so far.
+/// Results of all lanes so far.
 #[derive(Default)]
-struct Rows(Mutex<Vec<Row>>);
+struct Rows {
+    rows: Mutex<Vec<Row>>,
+    /// Set when the programs of the lane [`Lane::Kernel`] are known: from then on, it does not wait for cargo's lock.
+    listed: OnceLock<()>,
+}
 
 impl Rows {
     fn add(&self, row: Row) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+    }
+
+    fn listed(&self) {
+        self.listed.get_or_init(|| ());
     }
 
     /// Whether the step called `name` ran and did not pass.
     fn failed(&self, name: &str) -> bool {
-        let rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         rows.iter().any(|row| row.step == name && row.verdict != Outcome::Passed)
     }
 
     /// The rows in the order of [`STEPS`].
     fn in_order(self) -> Vec<Row> {
-        let mut rows = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut rows = self.rows.into_inner().unwrap_or_else(PoisonError::into_inner);
         rows.sort_by_key(|row| STEPS.iter().position(|step| step.name == row.step));
         rows
     }
@@ -124,7 +142,7 @@ fn run_step(step: &Step, rows: &Rows, skip_file: &SkipFile, console: Console) ->
     if let (Action::Advisories, Some(why)) = (&step.action, advisories::missing_database()) {
         return row(Outcome::NotRun(why), Duration::ZERO, tally);
     }
-    let ended = execute(step, skip_file, &printer, &mut tally);
+    let ended = execute(step, rows, skip_file, &printer, &mut tally);
     let cpu = ended.as_ref().map_or(Duration::ZERO, |ended| ended.cpu);
     let verdict = match ended.map(|ended| ended.end) {
         Ok(End::Succeeded) => Outcome::Passed,
@@ -143,6 +161,7 @@ fn run_step(step: &Step, rows: &Rows, skip_file: &SkipFile, console: Console) ->
 
 fn execute(
     step: &Step,
+    rows: &Rows,
     skip_file: &SkipFile,
     printer: &Printer,
     tally: &mut Tally,
@@ -154,33 +173,43 @@ fn execute(
             ensure!(Path::new(BENCH).exists(), "{BENCH} is missing: run the step `build` first");
             (BENCH, arguments)
         }
-        Action::Tests(tests) => return run_tests(step, tests, skip_file, printer, tally),
+        Action::Tests(tests) => return run_tests(step, tests, rows, skip_file, printer, tally),
         Action::Fuzz => return fuzz::run(&fuzz::Search::BRIEF, step.limit, printer),
         Action::Book => return book::build(step.limit, printer),
         Action::Mutants => return mutants::in_diff(step.limit, printer),
         Action::Python => return python::run(step.limit, printer, tally),
     };
-    let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
-    run_command(program, &arguments, step, skip_file, printer, tally)
+    let command = match step.lane {
+        Lane::Spare => command(IDLE[0], IDLE[1..].iter().chain([&program]).chain(arguments)),
+        _ => command(program, arguments),
+    };
+    run_command(command, step, skip_file, printer, tally)
 }
 
 /// What fails runs again, alone, if that may be an accident.
 fn run_tests(
     step: &Step,
     tests: Tests,
+    rows: &Rows,
     skip_file: &SkipFile,
     printer: &Printer,
     tally: &mut Tally,
 ) -> anyhow::Result<Ended> {
     let cargo = |arguments: &[String], printer: &Printer, tally: &mut Tally| {
-        run_command("cargo", arguments, step, skip_file, printer, tally)
+        run_command(command("cargo", arguments), step, skip_file, printer, tally)
     };
-    let programs = targets::of(tests)?;
-    let all = targets::arguments(tests, &programs);
+    let all = targets::arguments(tests, &targets::of(tests)?);
     let first = match tests {
-        Tests::Waiting => pairs::run(&programs, printer, tally, |one, printer, tally| {
-            cargo(&targets::arguments(tests, [one]), printer, tally)
-        })?,
+        Tests::Waiting => {
+            let programs = targets::programs(tests)?;
+            rows.listed();
+            pairs::run(&programs, printer, tally, |one, printer, tally| {
+                let mut command = Command::new(&one.file);
+                // As cargo does.
+                command.current_dir(&one.directory).env("CARGO_MANIFEST_DIR", &one.directory);
+                run_command(command, step, skip_file, printer, tally)
+            })?
+        }
         _ => cargo(&all, printer, tally)?,
     };
     let Some(repeat) = again::arguments(&all, tally) else {
@@ -197,19 +226,27 @@ fn run_tests(
     Ok(Ended { end, cpu: first.cpu + second.cpu })
 }
 
+fn command(program: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command
+}
+
 fn run_command(
-    program: &str,
-    arguments: &[String],
+    mut command: Command,
     step: &Step,
     skip_file: &SkipFile,
     printer: &Printer,
     tally: &mut Tally,
 ) -> anyhow::Result<Ended> {
-    let variables: String =
+    let mut line: String =
         step.environment.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
-    printer.line(&format!("{variables}{program} {}", arguments.join(" ")));
-    let mut command = Command::new(program);
-    command.args(arguments).envs(step.environment.iter().copied());
+    line.push_str(&command.get_program().to_string_lossy());
+    for word in command.get_args() {
+        let _ = write!(line, " {}", word.display());
+    }
+    printer.line(&line);
+    command.envs(step.environment.iter().copied());
     command.env("PATH", install::path()).env(skips::VARIABLE, skip_file.path());
     let mut take = |line: &str| {
         if let Some(test) = tally.on_line(line) {
@@ -234,3 +271,6 @@ fn provide(needs: &[Need]) -> Option<String> {
 }
 
 const BENCH: &str = "target/debug/ackwise-bench";
+
+/// What follows runs only while a processor would be idle.
+const IDLE: [&str; 3] = ["chrt", "--idle", "0"];

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::tally::Tally;
+use super::targets::Program;
 use crate::console::Printer;
 use xtask::process::{End, Ended};
 
@@ -15,10 +16,10 @@ use xtask::process::{End, Ended};
 ///
 /// Those of `run`.
 pub(super) fn run(
-    programs: &[String],
+    programs: &[Program],
     printer: &Printer,
     tally: &mut Tally,
-    run: impl Fn(&String, &Printer, &mut Tally) -> anyhow::Result<Ended> + Sync,
+    run: impl Fn(&Program, &Printer, &mut Tally) -> anyhow::Result<Ended> + Sync,
 ) -> anyhow::Result<Ended> {
     let queue = Mutex::new(programs.iter());
     let results = Mutex::new(Vec::new());
@@ -47,7 +48,7 @@ pub(super) fn run(
     Ok(all)
 }
 
-fn next<'a>(queue: &Mutex<slice::Iter<'a, String>>) -> Option<&'a String> {
+fn next<'a>(queue: &Mutex<slice::Iter<'a, Program>>) -> Option<&'a Program> {
     queue.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
@@ -62,14 +63,18 @@ mod tests {
 
     use super::*;
 
+    fn program(name: &str) -> Program {
+        Program { file: name.into(), directory: "/".into() }
+    }
+
     #[test]
     fn one_failure_is_the_result_and_all_are_counted() {
-        let programs = ["cork", "nagle", "wire"].map(str::to_owned);
+        let programs = ["cork", "nagle", "wire"].map(program);
         let failed = End::Failed(ExitStatus::from_raw(256));
         let mut tally = Tally::default();
-        let ended = run(&programs, &Printer::plain(), &mut tally, |name, _, tally| {
+        let ended = run(&programs, &Printer::plain(), &mut tally, |one, _, tally| {
             tally.on_line("test result: ok. 2 passed; 0 failed");
-            let end = if name == "nagle" { failed } else { End::Succeeded };
+            let end = if *one == program("nagle") { failed } else { End::Succeeded };
             Ok(Ended { end, cpu: Duration::from_secs(1) })
         });
         assert_eq!(ended.unwrap(), Ended { end: failed, cpu: Duration::from_secs(3) });
@@ -78,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_cannot_run_is_an_error() {
-        let programs = ["cork".to_owned()];
+        let programs = [program("cork")];
         let (printer, mut tally) = (Printer::plain(), Tally::default());
         let ended = run(&programs, &printer, &mut tally, |_, _, _| anyhow::bail!("no cargo"));
         assert_eq!(ended.unwrap_err().to_string(), "no cargo");

@@ -22,7 +22,7 @@ pub(crate) struct Step {
     pub(crate) limit: Duration,
 }
 
-/// When a step runs. Two lanes run concurrently, each in order, followed by the steps that must run
+/// When a step runs. Two lanes run concurrently, each in order, then two others, followed by the steps that must run
 /// alone.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Lane {
@@ -30,7 +30,11 @@ pub(crate) enum Lane {
     Main,
     /// Concurrently with the main lane, with a separate build directory.
     Beside,
-    /// After the lanes, with the machine to itself: steps that measure time on the kernel.
+    /// After both: tests on the kernel, which mostly wait.
+    Kernel,
+    /// Concurrently with the kernel's, and only while a processor would be idle.
+    Spare,
+    /// At the end, with the machine to itself.
     Alone,
 }
 
@@ -81,28 +85,6 @@ const fn cargo(
 pub(crate) const STEPS: &[Step] = &[
     cargo("fmt", &["fmt", "--all", "--check"], &[Need::Component("rustfmt")], minutes(1)),
     cargo("tidy", &["test", "--package", "xtask", "--no-fail-fast"], &[], minutes(10)),
-    cargo(
-        "clippy",
-        &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
-        &[Need::Component("clippy")],
-        minutes(25),
-    ),
-    // All other steps have the default features at least.
-    cargo(
-        "features",
-        &["clippy", "--package", "ackwise-tcp", "--no-default-features", "--", "-D", "warnings"],
-        &[Need::Component("clippy")],
-        minutes(5),
-    ),
-    Step {
-        environment: &[("RUSTDOCFLAGS", "-D warnings")],
-        ..cargo(
-            "doc",
-            &["doc", "--workspace", "--no-deps", "--document-private-items"],
-            &[],
-            minutes(20),
-        )
-    },
     // One build of all tests, with every feature; clippy checks the default features. On its own,
     // `test` builds only what it runs, which excludes the tests on the kernel.
     Step {
@@ -196,10 +178,47 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         action: Action::Tests(Tests::Waiting),
         environment: &[("RUST_TEST_THREADS", "2")],
-        lane: Lane::Alone,
+        lane: Lane::Kernel,
         after: Some("build"),
         slow: true,
         ..cargo("kernel", &[], &[Need::DebianPackages], minutes(40))
+    },
+    Step {
+        lane: Lane::Spare,
+        ..cargo(
+            "clippy",
+            &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+            &[Need::Component("clippy")],
+            minutes(40),
+        )
+    },
+    // All other steps have the default features at least.
+    Step {
+        lane: Lane::Spare,
+        ..cargo(
+            "features",
+            &[
+                "clippy",
+                "--package",
+                "ackwise-tcp",
+                "--no-default-features",
+                "--",
+                "-D",
+                "warnings",
+            ],
+            &[Need::Component("clippy")],
+            minutes(5),
+        )
+    },
+    Step {
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+        lane: Lane::Spare,
+        ..cargo(
+            "doc",
+            &["doc", "--workspace", "--no-deps", "--document-private-items"],
+            &[],
+            minutes(40),
+        )
     },
     Step {
         action: Action::Tests(Tests::Alone),
