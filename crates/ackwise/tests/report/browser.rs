@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 /// A browser with one page; it ends with this.
@@ -85,6 +86,19 @@ impl Browser {
         self.evaluate(&script).as_str().unwrap().to_owned()
     }
 
+    /// A picture of the page from the top of the first element to the bottom of the second one, as PNG.
+    pub(crate) fn picture(&self, elements: [&str; 2]) -> Vec<u8> {
+        let clip = self.evaluate(&format!(
+            "const [first, last] = {elements:?}.map((it) =>
+               document.querySelector(it).getBoundingClientRect());
+             return {{ x: first.x + scrollX - 10, y: first.y + scrollY - 10, width: first.width + 20,
+               height: last.bottom - first.y + 20, scale: 1 }};"
+        ));
+        let wanted = json!({ "clip": clip, "captureBeyondViewport": true });
+        let taken = self.command("Page.captureScreenshot", &wanted);
+        STANDARD.decode(taken["data"].as_str().unwrap()).unwrap()
+    }
+
     /// What the page has logged since it was last asked for: errors and refusals.
     pub(crate) fn console(&self) -> Vec<String> {
         let log = self.call("se/log", &json!({ "type": "browser" }));
@@ -147,9 +161,10 @@ impl Browser {
     }
 
     /// A command of the browser's own protocol.
-    fn command(&self, name: &str, parameters: &Value) {
-        self.call("goog/cdp/execute", &json!({ "cmd": name, "params": parameters }));
+    fn command(&self, name: &str, parameters: &Value) -> Value {
+        let result = self.call("goog/cdp/execute", &json!({ "cmd": name, "params": parameters }));
         thread::sleep(Self::FRAMES);
+        result
     }
 
     fn act(&self, actions: &Value) {

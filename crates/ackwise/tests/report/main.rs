@@ -4,6 +4,7 @@
 
 mod browser;
 mod pages;
+mod pictures;
 
 use std::{
     fs,
@@ -128,11 +129,17 @@ fn the_table_of_servers_fits_a_window_and_a_phone() {
 fn open(test: &str, run: &[&str]) -> Option<Browser> {
     let browser = started(test)?;
     let directory = directory(test);
+    let capture = simulated(&directory, run);
+    browser.open(&page(&directory, |command| command.arg("explain").arg(&capture)));
+    Some(browser)
+}
+
+/// The capture of a run of the experiment `stalls`.
+fn simulated(directory: &Path, run: &[&str]) -> PathBuf {
     let capture = directory.join("capture.pcap");
     let experiment = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/experiments/stalls.toml");
     ackwise(Command::new(ACKWISE).args(["run", experiment, "--pcap"]).arg(&capture).args(run));
-    page(&browser, &directory, |command| command.arg("explain").arg(&capture));
-    Some(browser)
+    capture
 }
 
 /// A browser, or a word on why there is none.
@@ -147,11 +154,11 @@ fn directory(test: &str) -> PathBuf {
     directory
 }
 
-/// Opens the page that a command writes.
-fn page(browser: &Browser, directory: &Path, what: impl Fn(&mut Command) -> &mut Command) {
+/// The page that a command writes.
+fn page(directory: &Path, what: impl Fn(&mut Command) -> &mut Command) -> PathBuf {
     let file = directory.join("report.html");
     ackwise(what(&mut Command::new(ACKWISE)).arg("--html").arg(&file));
-    browser.open(&file);
+    file
 }
 
 const ACKWISE: &str = env!("CARGO_BIN_EXE_ackwise");

@@ -59,7 +59,7 @@ fn a_sweep_is_plotted_by_its_first_number() {
     let Some(browser) = started("sweep") else { return };
     // Six ways to restart after idle, with three queues; three measures.
     let run = ["run", "idle_restart", "--seeds", "1"];
-    page(&browser, &directory("sweep"), |command| command.args(run));
+    browser.open(&page(&directory("sweep"), |command| command.args(run)));
     assert_eq!(browser.text("h2"), "By link.bottleneck.queue");
     assert_eq!(browser.evaluate("return document.querySelectorAll('canvas').length"), json!(3));
     assert!(painted(&browser), "the plot is empty");
@@ -75,7 +75,7 @@ fn a_sweep_is_plotted_by_its_first_number() {
 fn a_run_that_stands_alone_shows_its_packets() {
     let Some(browser) = started("alone") else { return };
     let run = ["run", "stalls", "--case", "1"];
-    page(&browser, &directory("alone"), |command| command.args(run));
+    browser.open(&page(&directory("alone"), |command| command.args(run)));
     assert!(painted(&browser), "the plot is empty");
     let stalls = browser.text(".stalls");
     assert!(stalls.contains("nagle-delayed-ack (server)"), "{stalls}");
@@ -84,6 +84,6 @@ fn a_run_that_stands_alone_shows_its_packets() {
 
 fn reproduction(test: &str) -> Option<Browser> {
     let browser = started(test)?;
-    page(&browser, &directory(test), |command| command.args(["reproduce", "heidemann"]));
+    browser.open(&page(&directory(test), |command| command.args(["reproduce", "heidemann"])));
     Some(browser)
 }
