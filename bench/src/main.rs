@@ -19,6 +19,7 @@ mod page;
 mod peak;
 mod program;
 mod progress;
+mod python;
 mod rounds;
 mod sim;
 mod tap;
@@ -252,7 +253,9 @@ fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
 
 /// The registry: a new two-sided benchmark needs one file and one line here.
 fn all() -> Vec<Box<dyn Benchmark>> {
-    vec![Box::new(page::Page::default())]
+    let python = [python::Work::Explain, python::Work::Run].map(python::Python::new);
+    let [explain, run] = python.map(|it| Box::new(it) as Box<dyn Benchmark>);
+    vec![Box::new(page::Page::default()), explain, run]
 }
 
 fn print(benchmark: &dyn Benchmark, rounds: &[Round]) {

@@ -122,12 +122,19 @@ pub(crate) fn restore(
     Ok(Batch { schema, pieces })
 }
 
-/// A batch of texts, by column.
+/// A batch of columns of whole numbers, and then of texts.
 #[pyfunction]
-pub(crate) fn texts(columns: Vec<(String, Vec<String>)>) -> PyResult<Batch> {
-    let texts =
-        |values| Arc::new(LargeStringArray::from_iter_values::<String, _>(values)) as ArrayRef;
-    Batch::from_arrays(columns.into_iter().map(|(name, values)| (name, texts(values))))
+pub(crate) fn table(
+    integers: Vec<(String, Vec<i64>)>,
+    texts: Vec<(String, Vec<String>)>,
+) -> PyResult<Batch> {
+    let integers = integers.into_iter().map(|(name, values)| {
+        (name, Arc::new(Int64Array::from_iter_values(values)) as ArrayRef)
+    });
+    let texts = texts.into_iter().map(|(name, values)| {
+        (name, Arc::new(LargeStringArray::from_iter_values(values)) as ArrayRef)
+    });
+    Batch::from_arrays(integers.chain(texts))
 }
 
 /// The rows of all `parts`, and before their columns the new one `name`, which has one value for each part. `like` stands

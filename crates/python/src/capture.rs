@@ -14,6 +14,8 @@ use ackwise_capture::{analysis::Analyser, filter::Filter, keys::KeyLog, read::So
 use ackwise_explain::{
     End, Explained as Analysed, Frames, Reading, ReportOptions, columns, html, json, sentence, text,
 };
+#[cfg(feature = "parquet")]
+use ackwise_report::columns::Column;
 use pyo3::prelude::*;
 
 use crate::{batch::Batch, error, waiting::wait};
@@ -194,6 +196,12 @@ pub(crate) struct Explained {
 }
 
 impl Explained {
+    /// The columns of [`Self::exchanges`].
+    #[cfg(feature = "parquet")]
+    pub(crate) fn exchange_columns(&self, py: Python<'_>) -> PyResult<Vec<Column>> {
+        self.make(py, columns::exchanges)
+    }
+
     /// What is made of it, without the GIL.
     fn make<T: Send + 'static>(
         &self,

@@ -13,6 +13,7 @@ use ackwise_lab::{
         Options, Row, RunAllError,
         export::{MeasureFilter, columns, json, table},
         run_all,
+        store::StoreError,
     },
 };
 use pyo3::{
@@ -144,6 +145,7 @@ pub(crate) fn draft(py: Python<'_>, name: &str, document: Option<&str>) -> PyRes
 pub(crate) fn failed(py: Python<'_>, error: &RunAllError) -> PyErr {
     match error {
         RunAllError::Stopped { .. } => error::of_run(py, "interrupted"),
+        RunAllError::Store(StoreError::Io { path, error }) => error::of_system(error, path),
         error => error::of_run(py, &error.to_string()),
     }
 }

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `batch` | rows in columns, handed over as an Arrow stream |
 //! | `capture` | a capture, explained |
+//! | `captures` | a store of many captures' exchanges |
 //! | `experiment` | an experiment, simulated |
 //! | `simulation` | one run of an experiment, in steps |
 //! | `sweep` | an experiment whose parts may be run elsewhere |
@@ -18,6 +19,8 @@
 
 mod batch;
 mod capture;
+#[cfg(feature = "parquet")]
+mod captures;
 mod error;
 mod experiment;
 mod simulation;
@@ -43,13 +46,17 @@ mod _native {
 
     #[pymodule_export]
     use crate::{
-        batch::{Batch, restore, stacked, texts},
+        batch::{Batch, restore, stacked, table},
         capture::{Explained, Request, no_exchanges},
         experiment::Rows,
         simulation::Simulation,
-        sweep::Sweep,
+        sweep::{Sweep, build},
         tuning::{e_atbt, max_min, pftk},
     };
+
+    #[pymodule_export]
+    #[cfg(feature = "parquet")]
+    use crate::captures::Captures;
 
     /// The version of Ackwise.
     #[pymodule_export]

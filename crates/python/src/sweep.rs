@@ -102,12 +102,24 @@ impl Sweep {
         Ok(self.rows(rows))
     }
 
-    /// The chunks that a store lacks. Begins the store if there is none.
-    fn missing(&self, py: Python<'_>, directory: PathBuf) -> PyResult<Vec<usize>> {
+    /// The chunks that a store lacks, each with its first and its last row (exclusive). Begins the store if there is
+    /// none.
+    fn missing(
+        &self,
+        py: Python<'_>,
+        directory: PathBuf,
+    ) -> PyResult<Vec<(usize, usize, usize)>> {
         self.on_a_thread(py, move |experiment, options| missing(experiment, options, &directory))
     }
 
-    /// Runs a chunk on one thread, and writes it to the store.
+    /// The rows of a store, except those of chunks that are missing.
+    fn stored(&self, py: Python<'_>, directory: PathBuf, missing: Vec<usize>) -> PyResult<Rows> {
+        let rows =
+            self.on_a_thread(py, move |experiment, _| stored(experiment, &directory, &missing))?;
+        Ok(self.rows(rows))
+    }
+
+    /// Runs a chunk on one thread, and writes it to a store that another process has begun.
     fn run_chunk(&self, py: Python<'_>, directory: PathBuf, chunk: usize) -> PyResult<()> {
         self.on_a_thread(py, move |experiment, options| {
             fill(experiment, options, &directory, chunk)
@@ -134,13 +146,30 @@ impl Sweep {
     }
 }
 
+/// The build of this process, as far as rows and exchanges depend on it.
+#[pyfunction]
+pub(crate) fn build() -> String {
+    store::build()
+}
+
 #[cfg(feature = "parquet")]
 fn missing(
     experiment: &Experiment,
     options: &Options,
     at: &Path,
-) -> Result<Vec<usize>, RunAllError> {
-    Ok(Store::open(at, experiment, On::Simulator, &options.stop)?.missing()?)
+) -> Result<Vec<(usize, usize, usize)>, RunAllError> {
+    let store = Store::open(at, experiment, On::Simulator, &options.stop)?;
+    let rows = |chunk| (chunk, store.range(chunk).start, store.range(chunk).end);
+    Ok(store.missing()?.into_iter().map(rows).collect())
+}
+
+#[cfg(feature = "parquet")]
+fn stored(
+    experiment: &Experiment,
+    at: &Path,
+    missing: &[usize],
+) -> Result<Vec<Row>, RunAllError> {
+    Ok(Store::join(at, experiment, On::Simulator)?.rows_without(missing)?)
 }
 
 #[cfg(feature = "parquet")]
@@ -150,11 +179,20 @@ fn fill(
     at: &Path,
     chunk: usize,
 ) -> Result<(), RunAllError> {
-    Store::open(at, experiment, On::Simulator, &options.stop)?.run_chunk(chunk, &options.stop)
+    Store::join(at, experiment, On::Simulator)?.run_chunk(chunk, &options.stop)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn missing(_: &Experiment, _: &Options, _: &Path) -> Result<Vec<usize>, RunAllError> {
+fn missing(
+    _: &Experiment,
+    _: &Options,
+    _: &Path,
+) -> Result<Vec<(usize, usize, usize)>, RunAllError> {
+    Err(store::StoreError::NoParquet.into())
+}
+
+#[cfg(not(feature = "parquet"))]
+fn stored(_: &Experiment, _: &Path, _: &[usize]) -> Result<Vec<Row>, RunAllError> {
     Err(store::StoreError::NoParquet.into())
 }
 

@@ -50,6 +50,7 @@ def calls(capture: str, tmp_path: Path) -> dict[str, Callable[[], object]]:
         "save_html": lambda: report.save_html(tmp_path / "page.html"),
         "run": lambda: ackwise.run(SMALL),
         "sweep": lambda: ackwise.sweep(SMALL, store=tmp_path / "store"),
+        "explain_many": lambda: ackwise.explain_many([capture], store=tmp_path / "explained"),
         "model": ackwise.model,
         "schema": lambda: ackwise.schema("explain"),
         "tuning": lambda: ackwise.tuning.pftk(0.01, 0.1, 1.0),

@@ -6,8 +6,11 @@ import pickle
 from pathlib import Path
 
 import ackwise
+import duckdb
+import polars
 import pyarrow
 import pytest
+from test_sweep import Failing
 
 
 @pytest.fixture
@@ -59,3 +62,97 @@ def test_what_is_wrong_with_all_of_them_is_an_error(folder: Path) -> None:
         ackwise.explain_many(folder.glob("*.pcap"), filter="udp prot 53")
     with pytest.raises(TypeError, match="several paths"):
         ackwise.explain_many("capture.pcap")
+
+
+def contents(store: Path) -> dict[str, tuple[int, int]]:
+    """The files of a store, each with its inode and time."""
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in store.glob("*.parquet")}
+
+
+def test_a_store_gives_the_same_and_explains_only_what_is_new_or_has_changed(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    paths = [*sorted(folder.glob("*.pcap")), folder / "missing.pcap"]
+    without = ackwise.explain_many(paths)
+    with_store = ackwise.explain_many(paths, store=store)
+    assert pyarrow.table(with_store) == pyarrow.table(without)
+    failed = pyarrow.table(with_store.failed).to_pylist()
+    assert failed == pyarrow.table(without.failed).to_pylist() and len(failed) == 2
+    first = contents(store)
+    assert len(first) == 3
+    # No file is written again, and none of the captures is needed.
+    assert pyarrow.table(ackwise.explain_many(paths, store=store)) == pyarrow.table(without)
+    assert contents(store) == first
+    # One that has changed, and a new one.
+    paths[0].write_bytes(paths[1].read_bytes())
+    (folder / "3.pcap").write_bytes(paths[1].read_bytes())
+    paths.append(folder / "3.pcap")
+    again = ackwise.explain_many(paths, store=store)
+    assert pyarrow.table(again) == pyarrow.table(ackwise.explain_many(paths))
+    second = contents(store)
+    assert len(second) == 4 and len(first.items() & second.items()) == 2
+
+
+def test_a_store_can_be_queried(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    paths = sorted(folder.glob("?.pcap"))
+    few = ackwise.explain_many(paths[:2], store=store)
+    total = "SELECT count(*), sum(cause_ms) FROM read_parquet($files)"
+    files = {"files": str(store / "*.parquet")}
+    assert duckdb.execute(total, files).fetchall() == [(120, pytest.approx(few.to_pandas().cause_ms.sum()))]
+    ackwise.explain_many(paths, store=store)
+    assert duckdb.execute(total, files).fetchall()[0][0] == 180
+    frame = polars.read_parquet(store / "*.parquet")
+    assert frame.columns == ["path", "size", "modified_ns", *few.columns[1:]]
+    assert set(frame["path"]) == {str(path) for path in paths}
+    assert set(frame["size"]) == {path.stat().st_size for path in paths}
+
+
+def test_workers_fill_a_store(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    paths = sorted(folder.glob("*.pcap"))
+    spawn = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=spawn) as pool:
+        there = ackwise.explain_many(paths, executor=pool, store=store)
+    here = ackwise.explain_many(paths)
+    assert pyarrow.table(there) == pyarrow.table(here)
+    assert pyarrow.table(there.failed) == pyarrow.table(here.failed)
+    assert sorted(path.suffix for path in store.iterdir()) == [".json", ".parquet", ".parquet", ".parquet"]
+
+
+def test_a_store_of_something_else_is_refused(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    paths = sorted(folder.glob("?.pcap"))
+    with pytest.raises(ackwise.Error, match="filter"):
+        ackwise.explain_many(paths, store=store, filter="udp prot 53")
+    ackwise.explain_many(paths, store=store, filter="tcp")
+    with pytest.raises(ackwise.Error, match="another filter: filter is no filter"):
+        ackwise.explain_many(paths, store=store)
+    plan = store / "plan.json"
+    plan.write_text(plan.read_text().replace('"build": "', '"build": "9.'))
+    with pytest.raises(ackwise.Error, match="another build: build is "):
+        ackwise.explain_many(paths, store=store, filter="tcp")
+    with pytest.raises(ackwise.Error, match="no plan.json"):
+        ackwise.explain_many(paths, store=folder)
+    with pytest.raises(OSError, match="0.pcap"):
+        ackwise.explain_many(paths, store=paths[0])
+
+
+def test_secrets_that_have_changed_are_another_capture(folder: Path, tmp_path: Path) -> None:
+    store, secrets = tmp_path / "store", tmp_path / "keys.log"
+    paths = sorted(folder.glob("?.pcap"))
+    with pytest.raises(FileNotFoundError, match="keys.log"):
+        ackwise.explain_many(paths, keys=secrets, store=store)
+    line = "CLIENT_RANDOM " + "0" * 64 + " " + "1" * 96 + "\n"
+    secrets.write_text(line)
+    ackwise.explain_many(paths, keys=secrets, store=store)
+    first = contents(store)
+    secrets.write_text(line * 2)
+    ackwise.explain_many(paths, keys=[secrets], store=store)
+    assert len(first) == len(contents(store)) == 3 and not first.keys() & contents(store).keys()
+
+
+def test_a_worker_that_fails_five_times_is_the_reason(folder: Path) -> None:
+    with Failing("1.pcap", MemoryError()) as executor:
+        many = ackwise.explain_many(sorted(folder.glob("?.pcap")), executor=executor)
+    assert len(many) == 120
+    assert pyarrow.table(many.failed).to_pylist() == [{"path": str(folder / "1.pcap"), "error": "MemoryError"}]

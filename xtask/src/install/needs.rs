@@ -101,6 +101,7 @@ pub const LYCHEE: Tool =
 /// Packages from PyPI in `.venv`, for the tests of the Python package.
 pub const PYTHON: &[&str] = &[
     "distributed==2026.8.0",
+    "duckdb==2.0.1",
     "maturin==1.16.0",
     "mypy==2.4.1",
     "pandas==3.1.1",

@@ -19,7 +19,7 @@ pub struct Row {
     pub experiment: String,
     /// The hash of what the experiment's file says.
     pub hash: String,
-    /// Version of ackwise.
+    /// Version of ackwise, and after a plus sign its commit.
     pub version: String,
     /// The row's place among all rows of the experiment, from 0.
     pub row: usize,
@@ -88,4 +88,4 @@ impl RowKey {
     }
 }
 
-pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ACKWISE_COMMIT"));

@@ -6,16 +6,24 @@
 //! others see as a hint; the lock ends with the process.
 //!
 //! Not here: telling others what to do, and waiting for them. A process that has nothing else to do runs what
-//! others have begun, and gives it up when they are done.
+//! others have begun, and gives it up when they are done. The exchanges of captures are in stores of their own
+//! (`captures`), with the same plan and files.
 
+mod builds;
+#[cfg(feature = "parquet")]
+pub mod captures;
 #[cfg(feature = "parquet")]
 mod chunk;
 #[cfg(feature = "parquet")]
 mod crew;
 #[cfg(feature = "parquet")]
+mod directory;
+#[cfg(feature = "parquet")]
 mod files;
 #[cfg(feature = "parquet")]
 mod plan;
+#[cfg(feature = "parquet")]
+mod plan_file;
 #[cfg(test)]
 #[cfg(feature = "parquet")]
 mod tests;
@@ -23,11 +31,12 @@ mod tests;
 use std::path::Path;
 #[cfg(feature = "parquet")]
 use std::{
-    path::PathBuf,
+    ops::Range,
     sync::{Arc, atomic::AtomicBool},
 };
 
 pub use super::store_error::StoreError;
+pub use builds::build;
 
 #[cfg(feature = "parquet")]
 use super::{chunks::run_chunk, work::On};
@@ -100,17 +109,43 @@ impl<'a> Store<'a> {
         on: On,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, RunAllError> {
-        Files::make_directory(directory)?;
-        let plan = match Plan::read(directory)? {
+        directory::make(directory)?;
+        let plan = match plan_file::read(directory)? {
             Some(plan) => plan,
             None => {
-                Files::expect_empty(directory)?;
-                Plan::first(experiment, on, stop)?.write(directory)?
+                directory::expect_empty(directory)?;
+                plan_file::write(Plan::first(experiment, on, stop)?, directory)?
             }
         };
+        Self::planned(&plan, directory, experiment, on)
+    }
+
+    /// Opens the store that another process has begun in this directory.
+    ///
+    /// # Errors
+    ///
+    /// A directory without a plan, and as [`Self::open`].
+    pub fn join(directory: &Path, experiment: &'a Experiment, on: On) -> Result<Self, StoreError> {
+        let plan: Option<Plan> = plan_file::read(directory)?;
+        let plan = plan.ok_or_else(|| StoreError::NoPlan(directory.to_owned()))?;
+        Self::planned(&plan, directory, experiment, on)
+    }
+
+    fn planned<E: From<StoreError>>(
+        plan: &Plan,
+        directory: &Path,
+        experiment: &'a Experiment,
+        on: On,
+    ) -> Result<Self, E> {
         let chunks = plan.chunks_for(directory, experiment, on)?;
         let files = Files::new(directory, chunks);
         Ok(Self { experiment, files, shape: Shape::of(experiment) })
+    }
+
+    /// The rows of a chunk, by their places among all.
+    #[must_use]
+    pub fn range(&self, chunk: usize) -> Range<usize> {
+        self.files.chunks().range(chunk)
     }
 
     /// The chunks that nobody has finished yet.
@@ -145,14 +180,24 @@ impl<'a> Store<'a> {
     pub fn rows(&self) -> Result<Vec<Row>, StoreError> {
         // Removes what killed processes have left.
         self.files.look()?;
+        self.read(0..self.files.chunks().count())
+    }
+
+    /// The rows of all chunks but these, in the experiment's order.
+    ///
+    /// # Errors
+    ///
+    /// A chunk that cannot be read, or has other rows than planned.
+    pub fn rows_without(&self, missing: &[usize]) -> Result<Vec<Row>, StoreError> {
+        let chunks = 0..self.files.chunks().count();
+        self.read(chunks.filter(|chunk| !missing.contains(chunk)))
+    }
+
+    fn read(&self, chunks: impl IntoIterator<Item = usize>) -> Result<Vec<Row>, StoreError> {
         let mut rows = Vec::new();
-        for chunk in 0..self.files.chunks().count() {
+        for chunk in chunks {
             let path = self.files.path_of(chunk);
-            rows.extend(self.shape.read(
-                &path,
-                self.experiment,
-                self.files.chunks().range(chunk),
-            )?);
+            rows.extend(self.shape.read(&path, self.experiment, self.range(chunk))?);
         }
         Ok(rows)
     }
@@ -168,7 +213,7 @@ impl<'a> Store<'a> {
         file: ackwise_text::OutputFile,
         rows: &[Row],
     ) -> Result<(), StoreError> {
-        let path: PathBuf = self.files.path_of(chunk);
+        let path = self.files.path_of(chunk);
         let bytes = self.shape.to_parquet(rows);
         let bytes = bytes.map_err(|error| StoreError::Chunk {
             path: path.clone(),

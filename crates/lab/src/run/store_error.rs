@@ -32,6 +32,12 @@ pub enum StoreError {
         /// The name of one of its files.
         file: PathBuf,
     },
+    /// The directory has no plan, although another process has begun a store there.
+    #[error(
+        "cannot use {}: it has no plan.json (expected the store's directory, which all workers share)",
+        .0.display()
+    )]
+    NoPlan(PathBuf),
     /// A file would be taken for rows by whoever queries the store.
     #[error(
         "cannot use the store: {} is not one of its chunks (expected no other Parquet files)",
@@ -57,7 +63,7 @@ pub enum StoreError {
     Other {
         /// The directory.
         directory: PathBuf,
-        /// An experiment, a build.
+        /// An experiment, a build, a filter.
         of: &'static str,
         /// The first difference.
         what: String,
@@ -74,5 +80,13 @@ pub enum StoreError {
         what: String,
         /// Which rows it should have, by their places among all.
         rows: Range<usize>,
+    },
+    /// A file does not have the exchanges of its capture.
+    #[error("cannot use {}: {what} (remove the file and run again)", path.display())]
+    Exchanges {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
     },
 }

@@ -97,7 +97,8 @@ fn json_has_the_promised_shape() {
     assert_eq!(row["case"]["link.wire.delay"], "50 ms");
     assert_eq!(row["seed"], 2);
     assert_eq!(row["hash"], sweep().hash());
-    assert_eq!(row["version"], env!("CARGO_PKG_VERSION"));
+    let version = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ACKWISE_COMMIT"));
+    assert_eq!(row["version"], version);
     assert_eq!(row["measures"]["web.documents"].as_f64(), rows[3].measure("web.documents"));
     let summary = &document["summaries"][1];
     assert_eq!(summary["case"], row["case"]);

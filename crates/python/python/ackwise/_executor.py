@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ._errors import Error
 
@@ -19,34 +20,60 @@ _TRIES = 5
 _TICK = 0.1
 
 
-def each(executor: Executor, tasks: Sequence[Callable[[], _T]]) -> list[_T]:
-    """What the tasks return, in order. The first one that fails for good cancels what has not begun.
+class Failed(NamedTuple):
+    """A task that was given up."""
 
-    What Ackwise itself refuses fails for good, and so does everything once the executor has broken.
+    tries: int
+    reason: str
+
+
+def workers(executor: Executor) -> int:
+    """How many there are, as far as an executor says."""
+    found: int | None = getattr(executor, "_max_workers", None)
+    return found or os.cpu_count() or 1
+
+
+def each(executor: Executor, tasks: Sequence[Callable[[], _T]]) -> list[_T | Failed]:
+    """What the tasks return, in order.
+
+    One that fails is begun again, up to five times. Once the executor has broken, none is. What Ackwise itself refuses
+    is raised, and cancels what has not begun.
     """
-    workers: int = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-    results: dict[int, _T] = {}
+    results: dict[int, _T | Failed] = {}
     running: dict[Future[_T], int] = {}
     tries = [0] * len(tasks)
     waiting = list(reversed(range(len(tasks))))
+    most = workers(executor) * _IN_FLIGHT
     try:
         while len(results) < len(tasks):
-            while waiting and len(running) < workers * _IN_FLIGHT:
+            while waiting and len(running) < most:
                 number = waiting.pop()
-                tries[number] += 1
                 running[executor.submit(tasks[number])] = number
+                tries[number] += 1
             done, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
             for future in done:
-                number = running.pop(future)
+                number = running[future]
                 try:
                     results[number] = future.result()
                 except (Error, BrokenExecutor, CancelledError):
                     raise
-                except Exception:
+                except Exception as error:
                     if tries[number] == _TRIES:
-                        raise
-                    waiting.append(number)
+                        results[number] = Failed(_TRIES, _reason(error))
+                    else:
+                        waiting.append(number)
+                del running[future]
+    except BrokenExecutor as broken:
+        for future, number in running.items():
+            if future.done() and not future.cancelled() and future.exception() is None:
+                results[number] = future.result()
+        for number in range(len(tasks)):
+            results.setdefault(number, Failed(tries[number], _reason(broken)))
     finally:
         for future in running:
             future.cancel()
     return [results[number] for number in range(len(tasks))]
+
+
+def _reason(error: BaseException) -> str:
+    return traceback.format_exception_only(error)[-1].strip()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from . import _command, _native, _toml
 from ._errors import ExperimentError
+from ._executor import Failed
 from ._table import Table
 
 
@@ -83,12 +84,18 @@ class Result(Table):
     A metric that a run does not have is null. ``print(result)`` shows what the command prints: means over seeds.
     """
 
-    __slots__ = ("_rows", "_text")
+    __slots__ = ("_failed", "_rows", "_text")
 
-    def __init__(self, rows: _native.Rows) -> None:
+    def __init__(self, rows: _native.Rows, failed: Table | None = None) -> None:
         super().__init__(rows.batch())
+        self._failed = failures([]) if failed is None else failed
         self._rows = rows
         self._text: str | None = None
+
+    @property
+    def failed(self) -> Table:
+        """The chunks of a sweep that are not there: their first and last row, how often they were begun, and why."""
+        return self._failed
 
     def to_dict(self) -> dict[str, Any]:
         """The document of ``ackwise run --json``; ``ackwise.schema("run")`` describes it."""
@@ -100,9 +107,19 @@ class Result(Table):
         return self._text.rstrip("\n")
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return (self._rows.json(), str(self))
+        return (self._rows.json(), str(self), self._failed)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        rows, text = state
-        self.__init__(_native.Rows.restore(rows))  # type: ignore[misc]
+        rows, text, failed = state
+        self.__init__(_native.Rows.restore(rows), failed)  # type: ignore[misc]
         self._text = text
+
+
+def failures(chunks: Sequence[tuple[int, int, Failed]]) -> Table:
+    """A row for each chunk: of the rows from the first number to the second (exclusive)."""
+    integers = [
+        ("first_row", [begin for begin, _, _ in chunks]),
+        ("last_row", [end - 1 for _, end, _ in chunks]),
+        ("tries", [failed.tries for _, _, failed in chunks]),
+    ]
+    return Table(_native.table(integers, [("error", [failed.reason for _, _, failed in chunks])]))

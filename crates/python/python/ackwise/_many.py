@@ -6,11 +6,13 @@ import functools
 import os
 from collections.abc import Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, TypeAlias
 
 from . import _native
 from ._errors import CaptureError
-from ._executor import each
+from ._executor import Failed, each
+from ._probe import check
 from ._report import Path, explain
 from ._table import Table
 
@@ -43,37 +45,109 @@ def explain_many(
     keys: Path | Iterable[Path] = (),
     filter: str | None = None,
     executor: Executor | None = None,
+    store: Path | None = None,
 ) -> Exchanges:
     """Explain captures that have nothing to do with one another, and put their exchanges into one table.
 
     Args:
-        paths: Files, each a capture. A file that cannot be read is a row of ``.failed``.
+        paths: Files, each a capture.
         keys: Files with TLS secrets, for all captures.
         filter: Analyse only matching packets.
         executor: Who explains them: any `concurrent.futures.Executor`. A task is a capture, on one thread; for each
             worker at most 4 are in flight. Default: threads of this process, one for each core.
+        store: A directory for the exchanges, which all workers share: a Parquet file for each capture, with its
+            absolute ``path``, ``size`` and ``modified_ns`` first. The same call explains only captures that are new
+            or have changed (size, or time of the last change, also of `keys`), and reads the others from there.
+            Default: exchanges come back through the executor.
+
+    Returns:
+        The exchanges of all captures. A capture that cannot be read is a row of ``.failed``; so is one whose worker
+        fails five times, and when the executor breaks, each that is not explained.
 
     Raises:
-        Error: The filter or a file of secrets is wrong.
+        Error: The filter or a file of secrets is wrong, the store is of another build or filter, or a worker does not
+            share it.
+        FileNotFoundError: There is no such file of secrets.
 
     Example:
-        >>> exchanges = ackwise.explain_many(pathlib.Path("captures").glob("*.pcap"))
+        >>> exchanges = ackwise.explain_many(pathlib.Path("captures").glob("*.pcap"), store="explained")
         >>> exchanges.to_pandas().groupby(["path", "cause"]).cause_ms.sum()
     """
     if isinstance(paths, (str, bytes)):
         raise TypeError("expected several paths (for one capture: ackwise.explain)")
     files = [os.fspath(path) for path in paths]
-    secrets = [os.fspath(keys)] if isinstance(keys, (str, os.PathLike)) else [os.fspath(path) for path in keys]
-    tasks = [functools.partial(_exchanges, file, secrets, filter) for file in files]
-    if executor is None:
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
-            results = each(threads, tasks)
-    else:
-        results = each(executor, tasks)
-    read = [(file, table._batch) for file, table in zip(files, results) if isinstance(table, Table)]
-    failed = [(file, error) for file, error in zip(files, results) if isinstance(error, str)]
-    errors = [("path", [file for file, _ in failed]), ("error", [error for _, error in failed])]
-    return Exchanges(_native.stacked("path", read, _native.no_exchanges()), Table(_native.texts(errors)))
+    several = [keys] if isinstance(keys, (str, os.PathLike)) else keys
+    secrets = [_stamp(path) for path in several]
+    with _threads() if executor is None else nullcontext(executor) as workers:
+        if store is None:
+            return _through_executor(files, secrets, filter, workers)
+        return _through_store(files, secrets, filter, workers, os.path.abspath(store))
+
+
+_Stamp: TypeAlias = tuple[str, int, int]
+_Key: TypeAlias = tuple[_Stamp, list[_Stamp]]
+
+
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(os.cpu_count())
+
+
+def _stamp(path: Path) -> _Stamp:
+    """Where a file is, its size, and when it was written last."""
+    status = os.stat(path)
+    return os.path.abspath(path), status.st_size, status.st_mtime_ns
+
+
+def _through_executor(
+    files: list[str], secrets: list[_Stamp], filter: str | None, executor: Executor
+) -> Exchanges:
+    key_files = [path for path, _, _ in secrets]
+    tasks = [functools.partial(_exchanges, os.path.abspath(file), key_files, filter) for file in files]
+    results = each(executor, tasks)
+    tables = {at: result for at, result in enumerate(results) if isinstance(result, Table)}
+    reasons = {at: _reason(result) for at, result in enumerate(results) if not isinstance(result, Table)}
+    return _table(files, {at: table._batch for at, table in tables.items()}, reasons)
+
+
+def _through_store(
+    files: list[str], secrets: list[_Stamp], filter: str | None, executor: Executor, directory: str
+) -> Exchanges:
+    # A store with a wrong filter would be of no use.
+    _native.Request([], None, None, [], filter, 1)
+    store = _native.Captures.open(directory, filter)
+    keys: dict[int, _Key] = {}
+    reasons: dict[int, str] = {}
+    for at, file in enumerate(files):
+        try:
+            keys[at] = (_stamp(file), secrets)
+        except OSError as error:
+            reasons[at] = str(error)
+    places = list(keys)
+    missing = [places[place] for place in store.missing(list(keys.values()))]
+    if missing:
+        check(executor, directory)
+    results = each(executor, [functools.partial(_store, directory, filter, keys[at]) for at in missing])
+    reasons.update((at, _reason(result)) for at, result in zip(missing, results) if result is not None)
+    found = [at for at in places if at not in reasons]
+    tables: dict[int, _native.Batch] = {}
+    for at, batch in zip(found, store.read([keys[at] for at in found])):
+        if batch is None:
+            reasons[at] = f"{files[at]}: changed while it was explained, or {directory} is not shared"
+        else:
+            tables[at] = batch
+    return _table(files, tables, reasons)
+
+
+def _reason(result: Failed | str) -> str:
+    return result if isinstance(result, str) else result.reason
+
+
+def _table(files: list[str], tables: dict[int, _native.Batch], reasons: dict[int, str]) -> Exchanges:
+    read = [(files[at], tables[at]) for at in sorted(tables)]
+    failed = sorted(reasons)
+    errors = [("path", [files[at] for at in failed]), ("error", [reasons[at] for at in failed])]
+    stacked = _native.stacked("path", read, _native.no_exchanges())
+    return Exchanges(stacked, Table(_native.table([], errors)))
 
 
 def _exchanges(file: str, keys: list[str], filter: str | None) -> Table | str:
@@ -82,3 +156,20 @@ def _exchanges(file: str, keys: list[str], filter: str | None) -> Table | str:
         return explain([file], keys=keys, filter=filter, threads=1).exchanges
     except (CaptureError, OSError) as error:
         return str(error)
+
+
+def _store(directory: str, filter: str | None, key: _Key) -> str | None:
+    """Writes the exchanges of one capture, unless they are there. Returns why there are none."""
+    store = _native.Captures.join(directory, filter)
+    if store.has(key):
+        return None
+    (file, _, _), secrets = key
+    asked = ([file], None, None, [path for path, _, _ in secrets], filter, 1)
+    try:
+        explained = _native.Request(*asked).explain()
+        if _stamp(file) != key[0]:
+            return f"{file}: changed while it was explained"
+    except (CaptureError, OSError) as error:
+        return str(error)
+    store.write(key, explained)
+    return None

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from typing import Any
 
 from . import _native, _toml
-from ._executor import each
-from ._experiment import Result, read_arguments
+from ._errors import Error
+from ._executor import Failed, each
+from ._experiment import Result, failures, read_arguments
+from ._probe import check, expect_build
 
 
 def sweep(
@@ -31,14 +34,20 @@ def sweep(
             the same path is replaced; others stay.
         seeds: The seeds 1 to N, or which ones, instead of the experiment's own.
         executor: Who runs the rows: any `concurrent.futures.Executor`. A task is a chunk of rows that takes about a
-            second on one thread; for each worker at most 4 are in flight. One whose worker fails is begun up to 5
-            times. For Dask, give ``Client.get_executor(pure=False)``. Default: threads of this process.
+            second on one thread; for each worker at most 4 are in flight. For Dask, give
+            ``Client.get_executor(pure=False)``. Default: threads of this process.
         store: A directory for the rows, which all workers share. It is that of ``ackwise run --store``: what was
             interrupted is resumed. Default: rows come back through the executor.
+
+    Returns:
+        All rows, or those that are there, with a `RuntimeWarning`: a chunk whose worker fails five times is a row of
+        ``.failed``, and when the executor breaks, all chunks that are not there are. The same call with a store runs
+        them again.
 
     Raises:
         FileNotFoundError: There is no such file, and no built-in experiment of this name.
         ExperimentError: The experiment is wrong, a case does not run to its end, or the store is another one's.
+        Error: A worker has another build, or does not share the store's directory.
         TypeError: An axis is no list of values.
 
     Example:
@@ -55,14 +64,44 @@ def sweep(
         # Workers may not see the file.
         with open(name, encoding="utf-8") as file:
             document = file.read()
-    what = (name, document, tuple(settings), axes)
+    what = (_native.build(), name, document, tuple(settings), axes)
     if directory is None:
-        tasks = [functools.partial(_run_rows, what, begin, end) for begin, end in native.chunks()]
-        return Result(native.join(each(executor, tasks)))
-    missing = native.missing(directory)
-    each(executor, [functools.partial(_run_chunk, what, directory, chunk) for chunk in missing])
-    # All are there: this reads them.
-    return Result(native.run(1, directory))
+        return _through_executor(native, what, executor)
+    return _through_store(native, what, executor, directory)
+
+
+def _through_executor(native: _native.Sweep, what: _What, executor: Executor) -> Result:
+    check(executor, None)
+    chunks = native.chunks()
+    results = each(executor, [functools.partial(_run_rows, what, begin, end) for begin, end in chunks])
+    rows = [result for result in results if isinstance(result, str)]
+    failed = [(*chunk, result) for chunk, result in zip(chunks, results) if isinstance(result, Failed)]
+    return _result(native.join(rows), failed, len(chunks))
+
+
+def _through_store(native: _native.Sweep, what: _What, executor: Executor, directory: str) -> Result:
+    chunks = native.missing(directory)
+    if not chunks:
+        return Result(native.stored(directory, []))
+    check(executor, directory)
+    results = each(executor, [functools.partial(_run_chunk, what, directory, chunk) for chunk, _, _ in chunks])
+    failed = {chunk: result for (chunk, _, _), result in zip(chunks, results) if isinstance(result, Failed)}
+    # Other processes may have finished what failed here.
+    left = native.missing(directory)
+    for chunk, _, _ in left:
+        if chunk not in failed:
+            what_is_missing = f"chunk {chunk} is not there, but a worker has written it"
+            raise Error(f"cannot use {directory}: {what_is_missing} (expected a directory that all workers share)")
+    still_failed = [(begin, end, failed[chunk]) for chunk, begin, end in left]
+    rows = native.stored(directory, [chunk for chunk, _, _ in left])
+    return _result(rows, still_failed, len(chunks))
+
+
+def _result(rows: _native.Rows, failed: list[tuple[int, int, Failed]], of: int) -> Result:
+    if failed:
+        message = f"{len(failed)} of {of} chunks failed; .failed of the result says why"
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+    return Result(rows, failures(failed))
 
 
 def _values(path: str, values: Iterable[Any]) -> str:
@@ -71,13 +110,15 @@ def _values(path: str, values: Iterable[Any]) -> str:
     return _toml.value(list(values))
 
 
-_What = tuple[str, "str | None", tuple[str, ...], tuple[tuple[str, str], ...]]
+# The caller's build, and an experiment with its settings and axes.
+_What = tuple[str, str, "str | None", tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 # One experiment is what a worker has at a time, and two may follow one another in the same pool.
 @functools.lru_cache(maxsize=2)
 def _native_of(what: _What) -> _native.Sweep:
-    name, document, settings, axes = what
+    build, name, document, settings, axes = what
+    expect_build(build)
     return _native.Sweep(name, document, list(settings), list(axes))
 
 

@@ -9,7 +9,7 @@ use parquet::errors::ParquetError;
 use super::{
     super::{
         export::columns::{LabelKind, label_kinds, labelled, origins},
-        row::{Row, RowKey, VERSION},
+        row::{Row, RowKey},
     },
     StoreError,
 };
@@ -93,7 +93,6 @@ fn rows_in(
         if places[at].and_then(|it| usize::try_from(it).ok()) != Some(number)
             || seeds[at].and_then(|it| u64::try_from(it).ok()) != Some(seed)
             || hashes[at].as_deref() != Some(experiment.hash())
-            || versions[at].as_deref() != Some(VERSION)
         {
             return Err("has other rows".to_owned());
         }
@@ -105,7 +104,7 @@ fn rows_in(
         Ok(Row {
             experiment: experiment.name().to_owned(),
             hash: experiment.hash().to_owned(),
-            version: VERSION.to_owned(),
+            version: versions[at].clone().ok_or("has a row without a version")?,
             row: number,
             of,
             case: experiment.cases()[place.case].labels.clone(),

@@ -1,15 +1,18 @@
-//! The files of a store: which there are, and who is writing which.
+//! The files of a store of rows: which there are, and who is writing which.
 
 use std::{
     collections::BTreeSet,
-    fs::{self, File, TryLockError},
-    io,
+    fs,
     path::{Path, PathBuf},
 };
 
 use ackwise_text::OutputFile;
 
-use super::{super::chunks::Chunks, StoreError};
+use super::{
+    super::chunks::Chunks,
+    StoreError,
+    directory::{self, PARQUET},
+};
 
 /// A directory, and the chunks that belong there.
 #[derive(Debug)]
@@ -43,26 +46,6 @@ impl Files {
         Self { directory: directory.to_owned(), chunks }
     }
 
-    /// Makes the directory, unless it is there.
-    pub(super) fn make_directory(path: &Path) -> Result<(), StoreError> {
-        match fs::create_dir(path) {
-            Err(_) if path.is_dir() => Ok(()),
-            made => made.map_err(|error| StoreError::Io { path: path.to_owned(), error }),
-        }
-    }
-
-    /// Whether a store can begin here: nothing is there, or another process has just begun one.
-    pub(super) fn expect_empty(directory: &Path) -> Result<(), StoreError> {
-        let names = names(directory)?;
-        if names.iter().any(|name| name == PLAN) {
-            return Ok(());
-        }
-        let foreign = names.into_iter().find(|name| part_of(name) != Some(PLAN));
-        foreign.map_or(Ok(()), |file| {
-            Err(StoreError::NotAStore { directory: directory.to_owned(), file: file.into() })
-        })
-    }
-
     pub(super) const fn chunks(&self) -> Chunks {
         self.chunks
     }
@@ -75,8 +58,8 @@ impl Files {
     pub(super) fn look(&self) -> Result<Contents, StoreError> {
         let mut contents = Contents::default();
         let mut parts = Vec::new();
-        for name in names(&self.directory)? {
-            if let Some(chunk) = part_of(&name).and_then(|whole| self.chunk_of(whole)) {
+        for name in directory::names(&self.directory)? {
+            if let Some(chunk) = directory::part_of(&name).and_then(|whole| self.chunk_of(whole)) {
                 parts.push((chunk, self.directory.join(&name)));
             } else if let Some(chunk) = self.chunk_of(&name) {
                 contents.present.insert(chunk);
@@ -85,7 +68,7 @@ impl Files {
             }
         }
         for (chunk, path) in parts {
-            if is_locked(&path) {
+            if directory::is_locked(&path) {
                 contents.begun.insert(chunk);
             } else if contents.present.contains(&chunk) {
                 // A process that has no lock, as on some network file systems, finds its chunk finished.
@@ -97,13 +80,7 @@ impl Files {
 
     /// Begins a chunk, so that others see it.
     pub(super) fn begin(&self, chunk: usize) -> Result<OutputFile, StoreError> {
-        let path = self.path_of(chunk);
-        let begun = OutputFile::create(&path).and_then(|file| {
-            // Without a lock, others may run the same chunk.
-            let _ = file.handle()?.try_lock();
-            Ok(file)
-        });
-        begun.map_err(|error| StoreError::Io { path, error })
+        directory::begin(self.path_of(chunk))
     }
 
     fn chunk_of(&self, name: &str) -> Option<usize> {
@@ -113,26 +90,3 @@ impl Files {
         (self.path_of(chunk).file_name()? == name).then_some(chunk)
     }
 }
-
-/// The name that an unfinished file will have (see [`OutputFile`]).
-fn part_of(name: &str) -> Option<&str> {
-    let name = name.strip_prefix('.')?.strip_suffix(".part")?;
-    name.rsplit_once('.').map(|(whole, _random)| whole)
-}
-
-fn is_locked(path: &Path) -> bool {
-    let file = File::open(path);
-    file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
-}
-
-fn names(directory: &Path) -> Result<Vec<String>, StoreError> {
-    let read = || -> io::Result<Vec<String>> {
-        let entries = fs::read_dir(directory)?;
-        entries.map(|it| Ok(it?.file_name().to_string_lossy().into_owned())).collect()
-    };
-    read().map_err(|error| StoreError::Io { path: directory.to_owned(), error })
-}
-
-/// The file that makes a directory a store.
-pub(super) const PLAN: &str = "plan.json";
-const PARQUET: &str = ".parquet";

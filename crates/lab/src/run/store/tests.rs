@@ -65,7 +65,7 @@ fn plain(experiment: &Experiment) -> Vec<Row> {
 
 /// Sets a key of a plan that there is.
 fn change_plan(directory: &Path, change: impl FnOnce(&mut serde_json::Value)) {
-    let path = directory.join(files::PLAN);
+    let path = directory.join(directory::PLAN);
     let mut plan = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     change(&mut plan);
     fs::write(path, plan.to_string()).unwrap();
@@ -258,7 +258,7 @@ fn damaged_files_are_refused_by_name() {
     assert_eq!(filled(&sweep(), &store).unwrap(), rows);
     assert_eq!(fs::read(&chunk).unwrap(), whole, "the same bytes");
 
-    let plan = store.join(files::PLAN);
+    let plan = store.join(directory::PLAN);
     let text = fs::read(&plan).unwrap();
     for length in [0, 1, text.len() / 2, text.len() - 3] {
         fs::write(&plan, &text[..length]).unwrap();
