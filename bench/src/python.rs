@@ -53,9 +53,8 @@ impl Python {
             Work::Explain => captures()
                 .map(|capture| cpu(Command::new(&self.program).arg("explain").arg(capture)))
                 .sum(),
-            Work::Run => {
-                cpu(Command::new(&self.program).args(["run", "stalls", "--set", SHORT, "--seeds", SEEDS]))
-            }
+            Work::Run => cpu(Command::new(&self.program)
+                .args(["run", "stalls", "--set", SHORT, "--seeds", SEEDS])),
         }
     }
 }
@@ -70,8 +69,12 @@ impl Benchmark for Python {
 
     fn question(&self) -> &'static str {
         match self.work {
-            Work::Explain => "what do 2,000 captures cost in Python, and in as many calls of the command?",
-            Work::Run => "what do 1,002 short simulations cost in Python, and in a call of the command?",
+            Work::Explain => {
+                "what do 2,000 captures cost in Python, and in as many calls of the command?"
+            }
+            Work::Run => {
+                "what do 1,002 short simulations cost in Python, and in a call of the command?"
+            }
         }
     }
 
@@ -100,7 +103,9 @@ impl Benchmark for Python {
         install_package()?;
         // A hard link is a capture with a path of its own.
         let sample = Path::new(DIRECTORY).join("sample.pcap");
-        child::run_unheard(Command::new(&self.program).args(["explain", "--save-sample"]).arg(&sample))?;
+        child::run_unheard(
+            Command::new(&self.program).args(["explain", "--save-sample"]).arg(&sample),
+        )?;
         let folder = Path::new(DIRECTORY).join("captures");
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder)?;

@@ -128,9 +128,9 @@ pub(crate) fn table(
     integers: Vec<(String, Vec<i64>)>,
     texts: Vec<(String, Vec<String>)>,
 ) -> PyResult<Batch> {
-    let integers = integers.into_iter().map(|(name, values)| {
-        (name, Arc::new(Int64Array::from_iter_values(values)) as ArrayRef)
-    });
+    let integers = integers
+        .into_iter()
+        .map(|(name, values)| (name, Arc::new(Int64Array::from_iter_values(values)) as ArrayRef));
     let texts = texts.into_iter().map(|(name, values)| {
         (name, Arc::new(LargeStringArray::from_iter_values(values)) as ArrayRef)
     });

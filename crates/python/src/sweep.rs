@@ -104,11 +104,7 @@ impl Sweep {
 
     /// The chunks that a store lacks, each with its first and its last row (exclusive). Begins the store if there is
     /// none.
-    fn missing(
-        &self,
-        py: Python<'_>,
-        directory: PathBuf,
-    ) -> PyResult<Vec<(usize, usize, usize)>> {
+    fn missing(&self, py: Python<'_>, directory: PathBuf) -> PyResult<Vec<(usize, usize, usize)>> {
         self.on_a_thread(py, move |experiment, options| missing(experiment, options, &directory))
     }
 
@@ -164,11 +160,7 @@ fn missing(
 }
 
 #[cfg(feature = "parquet")]
-fn stored(
-    experiment: &Experiment,
-    at: &Path,
-    missing: &[usize],
-) -> Result<Vec<Row>, RunAllError> {
+fn stored(experiment: &Experiment, at: &Path, missing: &[usize]) -> Result<Vec<Row>, RunAllError> {
     Ok(Store::join(at, experiment, On::Simulator)?.rows_without(missing)?)
 }
 

@@ -12,11 +12,12 @@ from typing import Any
 import ackwise
 import pytest
 from ackwise._executor import Failed, each
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Status
 from test_sweep import GRID, SWEEP
 
 # Long enough for some kills.
 LONG = {**SWEEP, "duration": "3000 s"}
+MOST_KILLS = 20
 
 
 @pytest.fixture
@@ -28,13 +29,18 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture
 def killer(cluster: Any) -> Iterator[list[int]]:
-    """Kills one worker every second; the nannies of Dask start others. Yields the processes that were killed."""
+    """Kills one worker every second; the nannies of Dask start others. Yields the processes that were killed.
+
+    Only workers that have started: a nanny whose worker is killed before that gives up. And not for ever: on a busy machine,
+    a worker may run for less than a chunk takes.
+    """
     killed: list[int] = []
     done = threading.Event()
 
     def kill() -> None:
-        while not done.wait(1.0):
-            alive = [nanny.pid for nanny in cluster.workers.values() if nanny.pid not in (None, *killed)]
+        while len(killed) < MOST_KILLS and not done.wait(1.0):
+            started = [it.process for it in cluster.workers.values() if it.status == Status.running and it.process]
+            alive = [it.pid for it in started if it.status == Status.running and it.pid not in killed]
             if alive:
                 killed.append(random.choice(alive))
                 os.kill(killed[-1], signal.SIGKILL)

@@ -108,7 +108,7 @@ class Failing(concurrent.futures.ThreadPoolExecutor):
         super().__init__(2)
         self.word, self.error, self.submitted = word, error, 0
 
-    def submit(self, function, *arguments, **options):  # type: ignore[no-untyped-def]
+    def submit(self, function, *arguments, **options):  # type: ignore[no-untyped-def, override]
         if self.word not in repr(function):
             return super().submit(function, *arguments, **options)
         self.submitted += 1
@@ -176,7 +176,7 @@ def elsewhere(directory: str | None, plan: bytes | None) -> _probe._Answer:
 class Elsewhere(concurrent.futures.ThreadPoolExecutor):
     """Workers that do not share the directory."""
 
-    def submit(self, function, *arguments, **options):  # type: ignore[no-untyped-def]
+    def submit(self, function, *arguments, **options):  # type: ignore[no-untyped-def, override]
         function = elsewhere if function is _probe._answer else function
         return super().submit(function, *arguments, **options)
 

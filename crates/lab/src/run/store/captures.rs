@@ -118,7 +118,8 @@ impl CaptureStore {
             }
         }
         // What killed processes have left.
-        let is_left = |name: &&String| directory::part_of(name).is_some_and(|it| present.contains(it));
+        let is_left =
+            |name: &&String| directory::part_of(name).is_some_and(|it| present.contains(it));
         present.iter().filter(is_left).for_each(|name| self.remove(name));
         Ok((0..keys.len()).filter(|at| !present.contains(&files[*at])).collect())
     }
@@ -138,9 +139,12 @@ impl CaptureStore {
         let path = self.path_of(key);
         let file = directory::begin(path.clone())?;
         let rows = exchanges.first().map_or(0, rows_of);
-        let columns: Vec<Column> = origin(&key.capture, rows).into_iter().chain(exchanges).collect();
-        let bytes = write(&columns)
-            .map_err(|error| StoreError::Exchanges { path: path.clone(), what: error.to_string() })?;
+        let columns: Vec<Column> =
+            origin(&key.capture, rows).into_iter().chain(exchanges).collect();
+        let bytes = write(&columns).map_err(|error| StoreError::Exchanges {
+            path: path.clone(),
+            what: error.to_string(),
+        })?;
         file.complete_once(&bytes).map(drop).map_err(|error| StoreError::Io { path, error })
     }
 
@@ -155,8 +159,10 @@ impl CaptureStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(|error| StoreError::Io { path: path.clone(), error })?,
         };
-        let mut columns = read(file)
-            .map_err(|error| StoreError::Exchanges { path: path.clone(), what: error.to_string() })?;
+        let mut columns = read(file).map_err(|error| StoreError::Exchanges {
+            path: path.clone(),
+            what: error.to_string(),
+        })?;
         let rows = columns.first().map_or(0, rows_of);
         let expected = origin(&key.capture, rows);
         if !columns.starts_with(&expected) {

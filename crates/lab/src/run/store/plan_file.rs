@@ -38,7 +38,9 @@ fn parse<P: Planned>(text: &[u8]) -> Result<P, String> {
         Some(format) if format == P::FORMAT => {
             serde_json::from_value(value).map_err(|error| error.to_string())
         }
-        format => Err(format!("format {:?} (expected {:?})", format.unwrap_or_default(), P::FORMAT)),
+        format => {
+            Err(format!("format {:?} (expected {:?})", format.unwrap_or_default(), P::FORMAT))
+        }
     }
 }
 
