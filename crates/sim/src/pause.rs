@@ -157,7 +157,8 @@ impl Pause<'_> {
     }
 
     fn place(&self, id: ConnectionId) -> Option<u32> {
-        let is_it = |place: &u32| self.connections.get(*place as usize).is_some_and(|it| it.id == id);
+        let is_it =
+            |place: &u32| self.connections.get(*place as usize).is_some_and(|it| it.id == id);
         self.likely.filter(is_it).or_else(|| {
             let found = self.connections.iter().find(|(_, connection)| connection.id == id);
             found.and_then(|(place, _)| u32::try_from(place).ok())

@@ -227,9 +227,7 @@ impl Controller {
             Self::Tahoe(_) | Self::Ns2Tahoe(_) => Repair::GoBack,
             Self::Reno(_) => Repair::OneSegment,
             Self::NewReno(_) => Repair::PartialAcks,
-            Self::Sack(_) | Self::Cubic(_) | Self::External(_) | Self::Bbr(_) => {
-                Repair::Scoreboard
-            }
+            Self::Sack(_) | Self::Cubic(_) | Self::External(_) | Self::Bbr(_) => Repair::Scoreboard,
         }
     }
 

@@ -76,7 +76,9 @@ pub enum StepError {
         error: NotSet,
     },
     /// Both ends have an external congestion control.
-    #[error("connection {connection}: both ends have an external congestion control (expected a host)")]
+    #[error(
+        "connection {connection}: both ends have an external congestion control (expected a host)"
+    )]
     WhichEnd {
         /// Of which.
         connection: u64,
@@ -118,7 +120,10 @@ impl Steps {
     /// Goes on to what a congestion control that is set from outside hears next. `None` if virtual time is `until` before, and
     /// all of that time done, or the run has ended.
     #[must_use]
-    pub fn step(&self, until: Option<Duration>) -> Receiver<Result<Option<CongestionStep>, StepError>> {
+    pub fn step(
+        &self,
+        until: Option<Duration>,
+    ) -> Receiver<Result<Option<CongestionStep>, StepError>> {
         self.ask(|reply| Ask::Step(until, reply))
     }
 

@@ -225,9 +225,11 @@ fn an_external_window_changes_by_what_is_set_and_by_nothing_else() {
         assert_eq!(events.iter().map(|event| event.kind).collect::<Vec<_>>(), [kind]);
     }
     // (input, acknowledged, whether the window was used)
-    for (input, bytes, used) in
-        [(Ack(1_000), 1_000, true), (Unused(500, 2_000), 500, false), (Unused(500, 2_001), 500, true)]
-    {
+    for (input, bytes, used) in [
+        (Ack(1_000), 1_000, true),
+        (Unused(500, 2_000), 500, false),
+        (Unused(500, 2_001), 500, true),
+    ] {
         let [event] = told(&mut control, input)[..] else { panic!("{input:?}") };
         let seen = (event.kind, event.acknowledged, event.delivered, event.window_limited);
         assert_eq!(seen, (CongestionEventKind::Ack, bytes, bytes, used));

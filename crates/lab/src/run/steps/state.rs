@@ -157,10 +157,11 @@ impl CongestionStep {
 impl RunState {
     pub(super) fn of(pause: &Pause<'_>, scenario: &Scenario) -> Self {
         let nodes = scenario.nodes.iter().zip(pause.hosts());
-        let hosts = nodes.filter(|(node, _)| node.tcp.is_some()).map(|(node, [open, time_wait])| {
-            let state = HostState { open_connections: open, time_wait_connections: time_wait };
-            (node.name.clone(), state)
-        });
+        let hosts =
+            nodes.filter(|(node, _)| node.tcp.is_some()).map(|(node, [open, time_wait])| {
+                let state = HostState { open_connections: open, time_wait_connections: time_wait };
+                (node.name.clone(), state)
+            });
         let mut directions = pause.directions().map(|it| DirectionState::of(&it));
         let links = scenario.links.iter().map(|link| {
             let both = ["there", "back"].into_iter().zip(directions.by_ref());
@@ -195,9 +196,8 @@ impl DirectionState {
 impl ConnectionState {
     fn of(connection: &LiveConnection<'_>, scenario: &Scenario) -> Self {
         let LiveConnection { id, application, hosts, ends } = connection;
-        let end = |side: Side| {
-            EndState::of(ends[side as usize], name(scenario, hosts[side as usize]))
-        };
+        let end =
+            |side: Side| EndState::of(ends[side as usize], name(scenario, hosts[side as usize]));
         Self {
             connection: id.0,
             application: scenario.applications[*application as usize].name.clone(),

@@ -126,8 +126,11 @@ fn the_windows_of_rfc_5681_set_from_outside_give_the_same_trace() {
     for (sack, seed, loss) in
         [(true, 1, 3), (true, 2, 10), (true, 3, 1), (false, 4, 3), (false, 5, 10)]
     {
-        let settings =
-            [format!("tcp.sack={sack}"), format!("seeds=[{seed}]"), format!("link.wire.loss={loss} %")];
+        let settings = [
+            format!("tcp.sack={sack}"),
+            format!("seeds=[{seed}]"),
+            format!("link.wire.loss={loss} %"),
+        ];
         let mut settings: Vec<&str> = settings.iter().map(String::as_str).collect();
         let built_in = row(&experiment(LOSSY, &settings));
         settings.push("host.server.tcp.congestion=external");
@@ -169,7 +172,10 @@ fn a_run_in_pieces_is_the_run() {
 fn only_external_windows_are_set_and_only_in_steps() {
     let external = experiment(LOSSY, &["host.server.tcp.congestion=external"]);
     let refused = run_all(&external, &Options::default(), &mut |_| {}).unwrap_err().to_string();
-    assert!(refused.contains("host \"server\"") && refused.contains("ackwise.Simulation"), "{refused}");
+    assert!(
+        refused.contains("host \"server\"") && refused.contains("ackwise.Simulation"),
+        "{refused}"
+    );
 
     let run = begin(&external);
     let opened = wait(run.step(None)).unwrap().unwrap();
@@ -184,7 +190,8 @@ fn only_external_windows_are_set_and_only_in_steps() {
     }
     drop(run);
 
-    let both = experiment(LOSSY, &["tcp.congestion=external", "host.server.tcp.congestion=external"]);
+    let both =
+        experiment(LOSSY, &["tcp.congestion=external", "host.server.tcp.congestion=external"]);
     let run = begin(&both);
     wait(run.step(None)).unwrap();
     let which = wait(run.set_windows(0, None, 1, 1));
@@ -214,7 +221,8 @@ fn a_window_that_is_set_at_a_time_is_used_at_once() {
 
 #[test]
 fn a_run_that_fails_says_why_to_whoever_asks() {
-    let run = begin(&experiment(LOSSY, &["max_events=1000", "link.wire.loss=0 %", "duration=900 s"]));
+    let run =
+        begin(&experiment(LOSSY, &["max_events=1000", "link.wire.loss=0 %", "duration=900 s"]));
     let error = wait(run.step(None)).unwrap_err().to_string();
     assert!(error.contains("more than 1000 events"), "{error}");
     assert_eq!(wait(run.finish()).unwrap_err().to_string(), error);
