@@ -19,7 +19,6 @@ mod page;
 mod peak;
 mod program;
 mod progress;
-mod python;
 mod rounds;
 mod sim;
 mod tap;
@@ -253,9 +252,7 @@ fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
 
 /// The registry: a new two-sided benchmark needs one file and one line here.
 fn all() -> Vec<Box<dyn Benchmark>> {
-    let python = [python::Work::Explain, python::Work::Run].map(python::Python::new);
-    let [explain, run] = python.map(|it| Box::new(it) as Box<dyn Benchmark>);
-    vec![Box::new(page::Page::default()), explain, run]
+    vec![Box::new(page::Page::default())]
 }
 
 fn print(benchmark: &dyn Benchmark, rounds: &[Round]) {

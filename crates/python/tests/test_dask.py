@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import ackwise
+import dask
 import pytest
 from ackwise._executor import Failed, each
 from distributed import Client, LocalCluster, Status
@@ -22,8 +23,10 @@ MOST_KILLS = 20
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    options: dict[str, Any] = {"dashboard_address": None}
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
+    options: dict[str, Any] = {"dashboard_address": ":0"}
+    # By default, a worker that takes 15 s to start again, as on a busy machine, is given up.
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
+    with patient, LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
         yield cluster
 
 
@@ -80,7 +83,7 @@ def test_a_task_is_begun_up_to_five_times() -> None:
     with Flaky(4, OSError("no route to the file system")) as executor:
         assert each(executor, [lambda: "a", lambda: "b"]) == ["a", "b"]
     with Flaky(5, OSError("no route to the file system")) as executor:
-        assert each(executor, [lambda: "a", lambda: "b"]) == ["a", Failed(5, "OSError: no route to the file system")]
+        assert each(executor, [lambda: "a"]) == [Failed(5, "OSError: no route to the file system")]
 
 
 def test_what_is_refused_is_not_tried_again() -> None:
