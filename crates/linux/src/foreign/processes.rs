@@ -64,9 +64,9 @@ impl Processes {
     #[must_use]
     pub fn members(&self) -> Vec<u32> {
         match self {
-            Self::Tree { root, .. } => grown(*root, PROCESSES_LIMIT, |process| children(*process)),
+            Self::Tree { root, .. } => grown(*root, PROCESSES_LIMIT, children),
             Self::ControlGroup(directory) => {
-                let groups = grown(directory.clone(), GROUPS_LIMIT, |group| groups_in(group));
+                let groups = grown(directory.clone(), GROUPS_LIMIT, groups_in);
                 let lists = groups.iter().filter_map(|it| fs::read_to_string(it.join(LIST)).ok());
                 let mut members: Vec<u32> = lists.flat_map(|list| numbers(&list)).collect();
                 members.truncate(PROCESSES_LIMIT);
@@ -89,7 +89,7 @@ fn grown<T>(first: T, limit: usize, has: impl Fn(&T) -> Vec<T>) -> Vec<T> {
 }
 
 /// The children that any thread of `process` has started (proc_pid_task(5)).
-fn children(process: u32) -> Vec<u32> {
+fn children(process: &u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let lists =
         threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
