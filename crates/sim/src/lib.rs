@@ -17,6 +17,7 @@
 //! | [`requests`] | the same of a client who asks a proxy for documents |
 //! | [`measure`] | what a run measures |
 //! | [`observe`] | who watches a run: captures, plots, traces |
+//! | `ids` | names of connections and their ends |
 //! | [`pause`] | a run that has paused: what can be seen of it, and set |
 //! | `watch` | what is known of a connection to say why it waits |
 //! | `trace` | a hash of all that happened |
@@ -29,6 +30,7 @@ mod check;
 mod connection;
 mod error;
 mod flows;
+mod ids;
 pub mod measure;
 mod network;
 pub mod observe;

@@ -7,29 +7,7 @@ use ackwise_tcp::{Instant, Transmit, endpoint::RecoveryPhase};
 
 use crate::{pause::Pause, scenario::NodeId};
 
-/// Which connection: counted from 0 in the order of opening, never used again.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct ConnectionId(pub u64);
-
-/// Which end of a connection.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Side {
-    /// The end that opened it.
-    Client,
-    /// The end that was listening.
-    Server,
-}
-
-impl Side {
-    /// The end that a segment from here goes to.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Client => Self::Server,
-            Self::Server => Self::Client,
-        }
-    }
-}
+pub use crate::ids::{ConnectionId, Side};
 
 /// A segment at one point of its way.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +131,7 @@ pub trait Observer {
     /// The run pauses: at that time, which is later at the next question; at its end; or because a congestion control
     /// that is set from outside has something to hear, whatever the time. A break ends the run with
     /// [`RunError::Stopped`](crate::RunError::Stopped).
-    fn on_pause(&mut self, _pause: &mut Pause<'_>) -> ControlFlow<()> {
+    fn on_pause(&mut self, _pause: &mut dyn Pause) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
@@ -218,7 +196,7 @@ impl Observer for Watched<'_> {
         self.0.pauses_at()
     }
 
-    fn on_pause(&mut self, pause: &mut Pause<'_>) -> ControlFlow<()> {
+    fn on_pause(&mut self, pause: &mut dyn Pause) -> ControlFlow<()> {
         self.0.on_pause(pause)
     }
 

@@ -46,7 +46,7 @@ use crate::{
 };
 use arrivals::Opener;
 use bulk::FileClient;
-pub(crate) use host::Host;
+use host::Host;
 use standstill::Standstill;
 use web::WebUser;
 

@@ -205,7 +205,7 @@ impl Controller {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
             Self::NewReno(control) | Self::Sack(control) => &mut control.window,
             Self::Cubic(control) => &mut control.window,
-            Self::External(control) => &mut control.window,
+            Self::External(control) => control.window_mut(),
             Self::Bbr(control) => &mut control.window,
         }
     }
@@ -216,7 +216,7 @@ impl Controller {
             Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
             Self::NewReno(control) | Self::Sack(control) => &control.window,
             Self::Cubic(control) => &control.window,
-            Self::External(control) => &control.window,
+            Self::External(control) => control.window(),
             Self::Bbr(control) => &control.window,
         }
     }

@@ -233,7 +233,7 @@ impl<'a> Stepper<'a> {
     /// Answers until the run is to go on. `news` is what the next step returns at once.
     fn answer(
         &mut self,
-        pause: &mut Pause<'_>,
+        pause: &mut dyn Pause,
         mut news: Option<CongestionStep>,
     ) -> ControlFlow<()> {
         loop {
@@ -269,7 +269,7 @@ impl<'a> Stepper<'a> {
     }
 
     /// Goes on to the end; the row is answered when there is one.
-    fn finish(&mut self, pause: &Pause<'_>, ask: Ask) -> ControlFlow<()> {
+    fn finish(&mut self, pause: &dyn Pause, ask: Ask) -> ControlFlow<()> {
         if *pause.reason() == PauseReason::End {
             self.last = Some(RunState::of(pause, self.scenario));
         }
@@ -279,15 +279,14 @@ impl<'a> Stepper<'a> {
 
     /// Sets the windows of one end.
     fn set(
-        pause: &mut Pause<'_>,
+        pause: &mut dyn Pause,
         scenario: &Scenario,
         (connection, host): (u64, Option<&str>),
         windows: Windows,
     ) -> Result<(), StepError> {
         let id = ConnectionId(connection);
         let not_set = |error| StepError::NotSet { connection, error };
-        let open = pause.connections().find(|it| it.id == id);
-        let open = open.ok_or(not_set(NotSet::NoConnection))?;
+        let open = pause.connection(id).ok_or_else(|| not_set(NotSet::NoConnection))?;
         let is_meant = |side: &Side| {
             let node = &scenario.nodes[open.hosts[*side as usize].0 as usize];
             let control = node.tcp.map(|tcp| tcp.policies.congestion);
@@ -307,7 +306,7 @@ impl Observer for Stepper<'_> {
         Some(self.until)
     }
 
-    fn on_pause(&mut self, pause: &mut Pause<'_>) -> ControlFlow<()> {
+    fn on_pause(&mut self, pause: &mut dyn Pause) -> ControlFlow<()> {
         match self.under_way.take() {
             Some(finish @ Ask::Finish(_)) => self.finish(pause, finish),
             under_way => {

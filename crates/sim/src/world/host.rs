@@ -65,7 +65,7 @@ impl Host {
     }
 
     /// How many connections it has open, and in TIME-WAIT.
-    pub(crate) const fn holds(&self) -> [u64; 2] {
+    pub(super) const fn holds(&self) -> [u64; 2] {
         [self.open, self.time_wait]
     }
 

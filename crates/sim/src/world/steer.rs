@@ -1,13 +1,32 @@
 //! The run pauses, and windows are set from outside. Runs that nobody steers have none of this.
 
-use ackwise_tcp::Instant;
+use std::time::Duration;
 
-use super::{Event, START, World};
+use ackwise_link::Link;
+use ackwise_tcp::{Instant, congestion::Windows};
+use slab::Slab;
+
+use super::{Event, START, World, host::Host};
 use crate::{
+    connection::Connection,
     error::RunError,
-    observe::{Observer, Side},
-    pause::{Pause, PauseReason},
+    network::Network,
+    observe::{ConnectionId, Observer, Side},
+    pause::{LiveConnection, LiveDirection, NotSet, Pause, PauseReason},
 };
+
+/// What of the world can be seen and set while it pauses.
+struct Paused<'w> {
+    reason: PauseReason,
+    now: Instant,
+    hosts: &'w [Host],
+    connections: &'w mut Slab<Connection>,
+    network: &'w Network,
+    /// The place of the connection that is probably meant.
+    likely: Option<u32>,
+    /// The ends whose windows were set.
+    changed: Vec<(u32, Side)>,
+}
 
 impl<O: Observer> World<'_, O> {
     /// The next event, unless it comes after `end`. The run may pause before.
@@ -64,20 +83,88 @@ impl<O: Observer> World<'_, O> {
         reason: PauseReason,
         under_way: Option<(u32, Side)>,
     ) -> Vec<(u32, Side)> {
-        let mut changed = Vec::new();
-        let mut pause = Pause {
+        let mut paused = Paused {
             reason,
-            time: self.now.since(START),
+            now: self.now,
             hosts: &self.hosts,
             connections: &mut self.connections,
             network: &self.network,
             likely: under_way.map(|(place, _)| place),
-            changed: &mut changed,
-            now: self.now,
+            changed: Vec::new(),
         };
-        if self.observer.on_pause(&mut pause).is_break() {
+        let goes_on = self.observer.on_pause(&mut paused);
+        let changed = paused.changed;
+        if goes_on.is_break() {
             self.failure = Some(RunError::Stopped);
         }
         changed
+    }
+}
+
+impl Paused<'_> {
+    fn place(&self, id: ConnectionId) -> Option<u32> {
+        let is_it =
+            |place: &u32| self.connections.get(*place as usize).is_some_and(|it| it.id == id);
+        self.likely.filter(is_it).or_else(|| {
+            let found = self.connections.iter().find(|(_, connection)| connection.id == id);
+            found.and_then(|(place, _)| u32::try_from(place).ok())
+        })
+    }
+}
+
+impl Pause for Paused<'_> {
+    fn reason(&self) -> &PauseReason {
+        &self.reason
+    }
+
+    fn time(&self) -> Duration {
+        self.now.since(START)
+    }
+
+    fn connections(&self) -> Vec<LiveConnection<'_>> {
+        self.connections.iter().map(|(_, connection)| live(connection)).collect()
+    }
+
+    fn hosts(&self) -> Vec<[u64; 2]> {
+        self.hosts.iter().map(Host::holds).collect()
+    }
+
+    fn directions(&self) -> Vec<LiveDirection> {
+        let direction = |link: &Link<_>| LiveDirection {
+            counters: link.counters(),
+            in_flight: link.in_flight(),
+            queue: link.busy_until().saturating_since(self.now),
+        };
+        self.network.links().map(direction).collect()
+    }
+
+    fn connection(&self, id: ConnectionId) -> Option<LiveConnection<'_>> {
+        Some(live(&self.connections[self.place(id)? as usize]))
+    }
+
+    fn set_windows(
+        &mut self,
+        id: ConnectionId,
+        side: Side,
+        windows: Windows,
+    ) -> Result<(), NotSet> {
+        let place = self.place(id).ok_or(NotSet::NoConnection)?;
+        let endpoint = &mut self.connections[place as usize].end_mut(side).endpoint;
+        if !endpoint.set_windows(windows) {
+            return Err(NotSet::NotExternal);
+        }
+        if !self.changed.contains(&(place, side)) {
+            self.changed.push((place, side));
+        }
+        Ok(())
+    }
+}
+
+fn live(connection: &Connection) -> LiveConnection<'_> {
+    LiveConnection {
+        id: connection.id,
+        application: connection.application,
+        hosts: [Side::Client, Side::Server].map(|side| connection.end(side).host),
+        ends: [Side::Client, Side::Server].map(|side| &connection.end(side).endpoint),
     }
 }

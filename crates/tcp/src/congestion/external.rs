@@ -72,7 +72,7 @@ impl CongestionEventKind {
 #[derive(Clone, Debug)]
 #[repr(C)] // As for `Cubic`.
 pub(crate) struct External {
-    pub(super) window: Window,
+    window: Window,
     notes: Box<Notes>,
 }
 
@@ -91,6 +91,15 @@ impl External {
     /// Begins with `windows`, for segments of `mss` bytes.
     pub(crate) fn new(windows: Windows, mss: u32) -> Self {
         Self { window: Window::new(windows, mss), notes: Box::default() }
+    }
+
+    #[inline]
+    pub(super) const fn window(&self) -> &Window {
+        &self.window
+    }
+
+    pub(super) const fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
     /// Notes something that is no ACK.

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     alarm::Alarm,
     config::Config,
-    congestion::{CongestionEvent, Expiry, Inherited, Repair, Windows},
+    congestion::{Expiry, Inherited, Repair, Windows},
     pacing::Pace,
     policy::{DeferralPolicy, Idle, LossDetection, Unused, UnusedWindow},
     round_trip::RoundTrip,
@@ -112,22 +112,6 @@ impl Sender {
     #[inline]
     pub(crate) fn windows(&self) -> Windows {
         self.control.windows()
-    }
-
-    /// Whether a congestion control that is set from outside has something to hear.
-    #[inline]
-    pub(crate) fn has_congestion_events(&self) -> bool {
-        self.control.controller().has_notes()
-    }
-
-    /// What it hears, oldest first.
-    pub(crate) fn take_congestion_event(&mut self) -> Option<CongestionEvent> {
-        self.control.take_note()
-    }
-
-    /// Sets its windows; `false` for all other controls.
-    pub(crate) fn set_windows(&mut self, windows: Windows) -> bool {
-        self.control.set_windows(windows)
     }
 
     /// The rate of a sender that is paced.

@@ -131,11 +131,11 @@ pub struct EndState {
 
 impl CongestionStep {
     /// Why the run pauses, if it is that.
-    pub(super) fn of(pause: &Pause<'_>, scenario: &Scenario) -> Option<Self> {
+    pub(super) fn of(pause: &dyn Pause, scenario: &Scenario) -> Option<Self> {
         let PauseReason::Congestion { connection, host, side, event } = *pause.reason() else {
             return None;
         };
-        let endpoint = pause.end(connection, side)?;
+        let endpoint = pause.connection(connection)?.ends[side as usize];
         let windows = endpoint.windows();
         Some(Self {
             kind: event.kind.name(),
@@ -155,20 +155,20 @@ impl CongestionStep {
 }
 
 impl RunState {
-    pub(super) fn of(pause: &Pause<'_>, scenario: &Scenario) -> Self {
+    pub(super) fn of(pause: &dyn Pause, scenario: &Scenario) -> Self {
         let nodes = scenario.nodes.iter().zip(pause.hosts());
         let hosts =
             nodes.filter(|(node, _)| node.tcp.is_some()).map(|(node, [open, time_wait])| {
                 let state = HostState { open_connections: open, time_wait_connections: time_wait };
                 (node.name.clone(), state)
             });
-        let mut directions = pause.directions().map(|it| DirectionState::of(&it));
+        let mut directions = pause.directions().into_iter().map(|it| DirectionState::of(&it));
         let links = scenario.links.iter().map(|link| {
             let both = ["there", "back"].into_iter().zip(directions.by_ref());
             (link.name.clone(), both.collect())
         });
         let mut connections: Vec<_> =
-            pause.connections().map(|it| ConnectionState::of(&it, scenario)).collect();
+            pause.connections().iter().map(|it| ConnectionState::of(it, scenario)).collect();
         connections.sort_unstable_by_key(|it| it.connection);
         Self {
             time_ms: millis(pause.time()),

@@ -10,7 +10,8 @@ use super::{
 use crate::{
     config::Config,
     congestion::{
-        Acked, CongestionEventKind, DUPLICATE_THRESHOLD, Expiry, Passed, Repair, Windows,
+        Acked, CongestionEvent, CongestionEventKind, DUPLICATE_THRESHOLD, Expiry, Passed, Repair,
+        Windows,
     },
     policy::ReductionPolicy,
     segment::Segment,
@@ -573,5 +574,24 @@ impl Sender {
         if self.recovery.end_test(self.sequence.max()) && !self.detects_by_time() {
             self.sequence.rewind();
         }
+    }
+}
+
+/// What was heard is told to whoever sets the window.
+impl Sender {
+    /// Whether a congestion control that is set from outside has something to hear.
+    #[inline]
+    pub(crate) fn has_congestion_events(&self) -> bool {
+        self.control.controller().has_notes()
+    }
+
+    /// What it hears, oldest first.
+    pub(crate) fn take_congestion_event(&mut self) -> Option<CongestionEvent> {
+        self.control.take_note()
+    }
+
+    /// Sets its windows; `false` for all other controls.
+    pub(crate) fn set_windows(&mut self, windows: Windows) -> bool {
+        self.control.set_windows(windows)
     }
 }
