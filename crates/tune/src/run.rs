@@ -71,10 +71,13 @@ pub fn tune(
     namespace::check_proc()?;
     let processes = match &options.target {
         Target::Port(_) => None,
-        Target::Processes { of, .. } => Some(of.processes()?),
+        Target::Processes { of, .. } => {
+            let none = |source| TuneError::NoProcess { of: of.clone(), source };
+            Some(of.processes().map_err(none)?)
+        }
     };
     let first = processes.as_ref().and_then(|it| it.members().first().copied());
-    let namespace = first.map_or(options.namespace.clone(), NetworkNamespace::Process);
+    let namespace = first.map_or_else(|| options.namespace.clone(), NetworkNamespace::Process);
     let mut table = namespace.table()?;
     let listeners = users::listeners(options, processes.as_ref(), options.user, &mut table)?;
     if listeners.own.is_empty() {

@@ -1,10 +1,8 @@
 //! Which server a run is for: who listens on a port, or some processes.
 
-use std::{fmt, path::PathBuf};
+use std::{fmt, io, path::PathBuf};
 
 use ackwise_linux::{foreign::Processes, sockets::Query};
-
-use crate::TuneError;
 
 /// Which server a run is for.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -31,12 +29,11 @@ pub enum Of {
 
 impl Of {
     /// Those that are there.
-    pub(crate) fn processes(&self) -> Result<Processes, TuneError> {
-        let found = match self {
+    pub(crate) fn processes(&self) -> io::Result<Processes> {
+        match self {
             Self::Process(process) => Processes::below(*process),
             Self::ControlGroup(directory) => Processes::of_group(directory),
-        };
-        found.map_err(|source| TuneError::NoProcess { of: self.clone(), source })
+        }
     }
 }
 
