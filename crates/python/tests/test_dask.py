@@ -18,7 +18,7 @@ from test_sweep import GRID, SWEEP
 
 # Long enough for some kills.
 LONG = {**SWEEP, "duration": "3000 s"}
-MOST_KILLS = 20
+MOST_KILLS = 10
 
 
 @pytest.fixture
