@@ -139,7 +139,9 @@ fn run_step(step: &Step, rows: &Rows, skip_file: &SkipFile, console: Console) ->
     if let Some(missing) = provide(step.needs) {
         return row(Outcome::Skipped(missing), Duration::ZERO, tally);
     }
-    if let (Action::Advisories, Some(why)) = (&step.action, advisories::missing_database()) {
+    if matches!(step.action, Action::Advisories)
+        && let Some(why) = advisories::missing_database()
+    {
         return row(Outcome::NotRun(why), Duration::ZERO, tally);
     }
     let ended = execute(step, rows, skip_file, &printer, &mut tally);
