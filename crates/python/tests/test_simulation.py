@@ -1,6 +1,7 @@
 """A simulation in steps is the simulation; and Reno in Python is Reno."""
 
 import os
+import pickle
 from typing import Any
 
 import ackwise
@@ -128,13 +129,14 @@ def test_errors_say_what_was_expected() -> None:
     with pytest.raises(ackwise.ExperimentError, match="duration"):
         ackwise.Simulation(SMALL, set={"duration": "long"}, case=1)
     simulation = ackwise.Simulation(SMALL, case=2)
-    for until in ["soon", -1, float("nan")]:
+    wrong: list[float | str] = ["soon", -1, float("nan")]
+    for until in wrong:
         with pytest.raises(ValueError, match="expected"):
             simulation.step(until)
     with pytest.raises(ValueError, match="NaN"):
         simulation.set_window(0, float("nan"), 1)
     with pytest.raises(TypeError):
-        simulation.__reduce_ex__(4)
+        pickle.dumps(simulation)
 
 
 def test_ctrl_c_ends_a_run_in_steps() -> None:

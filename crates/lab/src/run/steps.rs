@@ -89,8 +89,8 @@ pub enum StepError {
 }
 
 impl Steps {
-    /// Begins a run of one case with one seed, both by their places in the experiment, and pauses before anything has
-    /// happened.
+    /// Begins a run of one case with one seed, both by their places in the experiment, and pauses at time 0, when all of
+    /// that time is done.
     ///
     /// # Errors
     ///
