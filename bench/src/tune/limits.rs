@@ -79,20 +79,9 @@ User www-data\nGroup www-data\nErrorLog {path}/errors\nDocumentRoot {path}/site\
 listen:\n  host: 127.0.0.1\n  port: {port}\nhosts:\n  default:\n    paths:\n      /:\n        file.dir: {path}/site\n"
             )),
             Self::Envoy => ("envoy", "-c", ENVOY_LIMIT.to_owned() + &envoy(port, ENVOY_PAGE)),
-            Self::Nginx => ("nginx", "-c", format!(
-                "daemon off; pid {path}/pid; error_log {path}/errors crit; worker_processes 1; user root;
-worker_rlimit_nofile 208; events {{ worker_connections 4096; }}
-http {{ client_body_temp_path {path}/a; proxy_temp_path {path}/b; fastcgi_temp_path {path}/c;
- uwsgi_temp_path {path}/d; scgi_temp_path {path}/e; access_log off; keepalive_timeout 300s;
- keepalive_requests 1000000;
- server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ return 200 xxxxxxxxxx; }} }} }}\n"
-            )),
+            Self::Nginx => ("nginx", "-c", nginx(&path.to_string(), port)),
             Self::Varnish => ("prlimit", "--nofile=230", VARNISH.to_owned()),
-            Self::Lighttpd => ("lighttpd", "-f", format!(
-                "server.document-root = \"{path}/site\"\nserver.bind = \"127.0.0.1\"\nserver.port = {port}
-server.max-connections = 200\nserver.max-keep-alive-idle = 300\nserver.max-keep-alive-requests = 1000000
-server.listen-backlog = 4096\nserver.errorlog = \"{path}/errors\"\n"
-            )),
+            Self::Lighttpd => ("lighttpd", "-f", lighttpd(&path.to_string(), port)),
         };
         // Envoy tells formats by the name.
         let config = directory.join("config.yaml");
@@ -125,6 +114,25 @@ server.listen-backlog = 4096\nserver.errorlog = \"{path}/errors\"\n"
         };
         Ok(command)
     }
+}
+
+fn nginx(path: &str, port: u16) -> String {
+    format!(
+        "daemon off; pid {path}/pid; error_log {path}/errors crit; worker_processes 1; user root;
+worker_rlimit_nofile 208; events {{ worker_connections 4096; }}
+http {{ client_body_temp_path {path}/a; proxy_temp_path {path}/b; fastcgi_temp_path {path}/c;
+ uwsgi_temp_path {path}/d; scgi_temp_path {path}/e; access_log off; keepalive_timeout 300s;
+ keepalive_requests 1000000;
+ server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ return 200 xxxxxxxxxx; }} }} }}\n"
+    )
+}
+
+fn lighttpd(path: &str, port: u16) -> String {
+    format!(
+                "server.document-root = \"{path}/site\"\nserver.bind = \"127.0.0.1\"\nserver.port = {port}
+server.max-connections = 200\nserver.max-keep-alive-idle = 300\nserver.max-keep-alive-requests = 1000000
+server.listen-backlog = 4096\nserver.errorlog = \"{path}/errors\"\n"
+            )
 }
 
 pub(super) fn run(ackwise: &Path, time: Duration) -> anyhow::Result<()> {

@@ -107,10 +107,9 @@ impl Reno {
 /// The row of a run whose windows are Reno's, and how often it has heard of each kind of event.
 fn by_reno(
     experiment: &Experiment,
-    has_scoreboard: bool,
+    mut reno: Reno,
 ) -> (Row, std::collections::BTreeMap<&'static str, u32>) {
     let run = begin(experiment);
-    let mut reno = Reno { has_scoreboard, ..Reno::default() };
     let mut kinds = std::collections::BTreeMap::new();
     while let Some(event) = wait(run.step(None)).unwrap() {
         *kinds.entry(event.kind).or_insert(0) += 1;
@@ -134,7 +133,10 @@ fn the_windows_of_rfc_5681_set_from_outside_give_the_same_trace() {
         let mut settings: Vec<&str> = settings.iter().map(String::as_str).collect();
         let built_in = row(&experiment(LOSSY, &settings));
         settings.push("host.server.tcp.congestion=external");
-        let (outside, kinds) = by_reno(&experiment(LOSSY, &settings), sack);
+        let (outside, kinds) = by_reno(
+            &experiment(LOSSY, &settings),
+            Reno { has_scoreboard: sack, ..Reno::default() },
+        );
         assert_eq!(outside.trace, built_in.trace, "{settings:?} {kinds:?}");
         assert_eq!(outside.measures, built_in.measures, "{settings:?}");
         for kind in ["ack", "duplicate-ack", "loss", "partial-ack", "recovered", "timeout"] {
