@@ -42,7 +42,8 @@ impl Simulation {
     ) -> PyResult<Self> {
         let experiment = read(py, name, document, &settings)?;
         let cases = experiment.cases().len();
-        let place = case.map_or_else(|| (cases == 1).then_some(0), |case| case.checked_sub(1));
+        let only = (cases == 1).then_some(0);
+        let place = case.map_or(only, |case| case.checked_sub(1));
         let place = place.filter(|place| *place < cases).ok_or_else(|| {
             let found = case.map_or_else(|| "None".to_owned(), |case| case.to_string());
             PyValueError::new_err(format!("case is {found} (expected 1 to {cases})"))
