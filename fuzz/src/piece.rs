@@ -22,8 +22,8 @@ pub enum Piece {
     Chunk(u8),
     /// HTTP/2 begins.
     Preface,
-    /// A frame of HTTP/2: its type, its flags, its stream, and so much of a secret payload; but that of
-    /// WINDOW_UPDATE is nobody's.
+    /// A frame of HTTP/2: its type, its flags, its stream, and so much of a payload, of which codes, streams and increments
+    /// are no secret.
     Frame(u8, u8, u8, u16),
     /// A TLS record: its type, and so much of a secret payload.
     Record(u8, u16),
@@ -124,9 +124,21 @@ fn frame(kind: u8, flags: u8, stream: u8, length: u16) -> Vec<u8> {
     let length = unlike_secret(length & MOST);
     let [high, low] = length.to_be_bytes();
     let head = [0, high, low, kind % 11, flags & 0x2d, 0, 0, 0, stream & 7];
-    const WINDOW_UPDATE: u8 = 8;
-    let payload = if head[3] == WINDOW_UPDATE { vec![1; length.into()] } else { secret(length) };
+    let mut payload = secret(length);
+    let known = known(head[3]).min(payload.len());
+    payload[..known].fill(1);
     [&head[..], &payload].concat()
+}
+
+/// How many bytes of a frame's payload are protocol elements, which stay readable (RFC 9113, sections
+/// 6.4, 6.8 and 6.9): a RST_STREAM's code, a GOAWAY's stream and code before its debug data, a WINDOW_UPDATE's increment.
+const fn known(kind: u8) -> usize {
+    match kind {
+        3 => 4,
+        7 => 8,
+        8 => usize::MAX,
+        _ => 0,
+    }
 }
 
 /// A length none of whose bytes is taken for a secret.

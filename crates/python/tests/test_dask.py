@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import ackwise
-import dask
 import pytest
 from ackwise._executor import Failed, each
+from dask.config import set as configured
 from distributed import Client, LocalCluster, Status
 from test_sweep import GRID, SWEEP
 
@@ -25,7 +25,7 @@ MOST_KILLS = 10
 def cluster() -> Iterator[Any]:
     options: dict[str, Any] = {"dashboard_address": ":0"}
     # By default, a worker that takes 15 s to start again, as on a busy machine, is given up.
-    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
+    patient = configured({"distributed.deploy.lost-worker-timeout": "10 minutes"})
     with patient, LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
         yield cluster
 

@@ -41,7 +41,8 @@ fn sure(other: Option<(f64, u32)>) -> Vec<(Cause, Confidence, Option<Cause>)> {
     let analysis = Streams::of_bodies(&[body]).seen_as(&script);
     let first = analysis.exchanges.iter().find(|it| it.connection == 0).unwrap();
     let of_path = |cause| {
-        matches!(cause, Cause::Transmission | Cause::PathStall | Cause::Pacing | Cause::SlowStart)
+        use Cause::{Pacing, PathStall, Queueing, SlowStart, Transmission};
+        matches!(cause, Transmission | PathStall | Pacing | SlowStart | Queueing)
     };
     let shares = first.shares.iter().filter(|it| of_path(it.cause) && it.span.as_millis() > 50);
     shares.map(|it| (it.cause, it.confidence, it.rival)).collect()
@@ -55,6 +56,8 @@ fn what_a_transfer_waits_for_beside_another_one_may_be_the_others_packets() {
         |it: &(Cause, Confidence, Option<Cause>)| it.1 == Confidence::Low && it.2.is_some();
     let beside = sure(Some((1.2, SEGMENTS)));
     assert!(beside.len() == alone.len() && beside.iter().all(is_low), "{beside:?}");
+    let waits = (Cause::Queueing, Confidence::Low, Some(Cause::PathStall));
+    assert!(beside.contains(&waits), "{beside:?}");
     // One that comes after it, and a few segments, take nothing of the link.
     assert_eq!(sure(Some((1_000.0, SEGMENTS))), alone);
     assert_eq!(sure(Some((1.2, 10))), alone);
