@@ -860,7 +860,8 @@ fn undo() -> Output {
 struct Tuning {
     process: Child,
     lines: BufReader<ChildStdout>,
-    first: String,
+    /// What was read of them.
+    text: String,
 }
 
 impl Tuning {
@@ -871,11 +872,22 @@ impl Tuning {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap());
-        let mut first = String::new();
-        lines.read_line(&mut first).unwrap();
-        assert!(!first.is_empty(), "the run has ended");
-        Self { process, lines, first }
+        let lines = BufReader::new(process.stdout.take().unwrap());
+        let mut tuning = Self { process, lines, text: String::new() };
+        tuning.read_until(|_| true);
+        tuning
+    }
+
+    /// Reads lines until there is one that `is_last`.
+    fn read_until(&mut self, is_last: impl Fn(&str) -> bool) {
+        loop {
+            let begin = self.text.len();
+            self.lines.read_line(&mut self.text).unwrap();
+            assert!(self.text.len() > begin, "the run has ended: {}", self.text);
+            if is_last(&self.text[begin..]) {
+                return;
+            }
+        }
     }
 
     fn pid(&self) -> Pid {
@@ -890,7 +902,7 @@ impl Tuning {
 
     /// What it prints until it ends by itself.
     fn rest(&mut self) -> String {
-        let mut text = std::mem::take(&mut self.first);
+        let mut text = std::mem::take(&mut self.text);
         self.lines.read_to_string(&mut text).unwrap();
         self.process.wait().unwrap();
         text

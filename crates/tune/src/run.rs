@@ -94,7 +94,7 @@ pub fn tune(
     }
     let signs = Signs::of(&namespace)?;
     let mut run = Run::new(options, stop, table, signs, &mut tell);
-    run.network = processes.as_ref().and_then(users::network_of);
+    run.network = first.and_then(users::network_of);
     run.processes = processes;
     run.meet(&listeners.own)?;
     match options.apply {
@@ -160,6 +160,8 @@ struct Run<'a> {
     dumps: Budget,
     /// For looking at connections and changing them.
     looks: Budget,
+    /// For looking at the buffers of all connections.
+    looks_at_buffers: Budget,
     began: Instant,
     summary: Summary,
 }
@@ -200,6 +202,7 @@ impl<'a> Run<'a> {
             families: Vec::new(),
             dumps: Budget::one_in(DUMP_SHARE),
             looks: Budget::one_in(WORK_SHARE),
+            looks_at_buffers: Budget::one_in(DUMP_SHARE),
             began: Instant::now(),
             summary: Summary::default(),
         }
@@ -319,11 +322,10 @@ impl<'a> Run<'a> {
                 false => self.connections.failed(socket.cookie, now),
             }
         }
-        let Some(journal) = &mut self.journal else { return Ok(()) };
         if !looked.planned.is_empty() {
-            let connections = &self.connections;
-            journal.retain(|record| record.remote.is_none() || connections.contains(record.cookie));
+            self.forget_gone();
         }
+        let Some(journal) = &mut self.journal else { return Ok(()) };
         let changed = change::carry_out(looked.planned, &holders, journal)?;
         self.pace_connections(due, &holders);
         let done = Instant::now();
@@ -343,6 +345,15 @@ impl<'a> Run<'a> {
             self.say_set(&planned, age, reason);
         }
         Ok(())
+    }
+
+    /// Drops the records of connections that are gone.
+    fn forget_gone(&mut self) {
+        let (buffers, connections) = (&self.buffers, &self.connections);
+        let is_open = |cookie| connections.contains(cookie) || buffers.contains(cookie);
+        if let Some(journal) = &mut self.journal {
+            journal.retain(|record| record.remote.is_none() || is_open(record.cookie));
+        }
     }
 
     /// Has the kernel note the order of requests and responses, where it can.
@@ -382,7 +393,7 @@ impl<'a> Run<'a> {
             self.say(Act::Note, "all listening sockets already have the requested options");
         }
         let (stake, sockets) = self.watch()?;
-        let upward = self.upward_of_all()?;
+        let upward = self.upward()?.all();
         if !self.wanted.is_empty() {
             self.would_set(&sockets);
         }
@@ -440,12 +451,14 @@ impl<'a> Run<'a> {
     /// Restores every value, and removes the journal if that worked.
     fn give_back(&mut self) {
         let Some(journal) = self.journal.take() else { return };
-        let mut restored = 0;
+        let mut restored = BTreeSet::new();
         let fates = undo::restore(journal.records());
         let mut failed = Vec::new();
         for (record, fate) in journal.records().iter().zip(&fates) {
             match fate {
-                Fate::Restored if record.remote.is_some() => restored += 1,
+                Fate::Restored if record.remote.is_some() => {
+                    restored.insert(record.cookie);
+                }
                 Fate::Gone if record.remote.is_some() => {}
                 Fate::Restored | Fate::Gone | Fate::Changed(_) | Fate::Failed(_) => {
                     self.tell(&undo::line(record, fate, self.began.elapsed()));
@@ -455,8 +468,8 @@ impl<'a> Run<'a> {
                 failed.push(record.clone());
             }
         }
-        if restored > 0 {
-            let words = counted(restored, "connection");
+        if !restored.is_empty() {
+            let words = counted(restored.len() as u64, "connection");
             self.say(Act::GivenBack, format!("{words} have their original values again"));
         }
         let paces = self.stop_pacing();
@@ -551,7 +564,7 @@ fn spent_since(before: Duration) -> Duration {
 }
 
 /// Dumps of the table that look for new connections take at most one part in this many of a processor, whatever
-/// happens (our choice: 2 %).
+/// happens, and so do those that look at buffers (our choice: 2 %).
 const DUMP_SHARE: u32 = 50;
 /// Looking at connections and changing them takes at most one part in this many, when there are new ones (our
 /// choice: 10 %). With less, the connection after next would wait for longer than a delayed ACK.

@@ -1,4 +1,4 @@
-//! `ackwise tune --port PORT` and `--of PID`: arguments in, a line for each act out, until Ctrl-C.
+//! `ackwise tune --port PORT` and `--of PID|DIR`: arguments in, a line for each act out, until Ctrl-C.
 
 mod compare;
 

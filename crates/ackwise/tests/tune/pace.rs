@@ -113,7 +113,7 @@ fn ties_of_one_tick_are_decided_by_the_order_that_ebpf_saw() {
         let port = own.port.to_string();
         let arguments = ["--port", &port, "--max-connections", "1", "--unsure-after", "60m"];
         let mut tuning = Tuning::start(&arguments);
-        assert!(tuning.first.contains("seen by eBPF"), "{}", tuning.first);
+        assert!(tuning.text.contains("seen by eBPF"), "{}", tuning.text);
         let [idle, in_flight] = [1, 1].map(|host| own.pair(host));
         for (client, server) in [&idle, &in_flight] {
             exchange(client, server);

@@ -255,3 +255,64 @@ fn reads_fast_then_slowly(mut stream: TcpStream) {
         }
     }
 }
+
+/// Reads fast until buffers have grown, then slowly, from the server behind it, and switches TCP_NODELAY off on what it
+/// accepts.
+const SLOW_READER: &str = r#"
+import socket, sys, threading, time
+def read(stream):
+    taken = 0
+    while block := stream.recv(65536 if taken < 20_000_000 else 10_000):
+        taken += len(block)
+        if taken >= 20_000_000:
+            time.sleep(0.01)
+upward = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+upward.sendall(b"request")
+threading.Thread(target=read, args=[upward], daemon=True).start()
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+accepted = []
+while True:
+    accepted.append(listener.accept()[0])
+    time.sleep(0.1)
+    accepted[-1].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+"#;
+
+/// What was set upward is given back, whatever is set on clients' connections since.
+#[test]
+fn upward_a_receive_buffer_is_given_back_after_clients_were_tuned() {
+    let test = "upward_a_receive_buffer_is_given_back_after_clients_were_tuned";
+    run(test, || {
+        let port = free_port();
+        let behind = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let server = behind.local_addr().unwrap().port();
+        thread::spawn(move || behind.incoming().for_each(|it| _ = thread::spawn(|| pours(it))));
+        let mut python = Command::new(program("python3", "python3")?);
+        python.args(["-c", SLOW_READER, &port.to_string(), &server.to_string()]);
+        let python = Running::start(python, port);
+        let buffer = || {
+            let mut size = 0;
+            let query = Query::remote_port(server).in_states(&[ackwise_tcp::State::Established]);
+            let visit = |it: &TcpSocket| size = it.memory.map_or(0, |it| it.receive_buffer);
+            SocketTable::here().unwrap().each(query.with_memory(), visit).unwrap();
+            size
+        };
+        let large = 500_000;
+        wait_until("the buffer has grown", || buffer() > large);
+        let process = python.0.id().to_string();
+        let options = ["--of", &process, "--nodelay", "--buffer-memory", "64MiB", "--json"];
+        let mut tuning = Tuning::start(&options);
+        wait_until("the buffer is set", || buffer() < large);
+        let client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let address = client.local_addr().unwrap().to_string();
+        let is_set_again = |line: &str| {
+            let line = schema::keeping_to("tune", line);
+            line["option"] == "TCP_NODELAY"
+                && line["act"] == "set"
+                && line["socket"]["remote"] == address
+        };
+        tuning.read_until(is_set_again);
+        tuning.end();
+        assert!(buffer() > large, "{}", buffer());
+        Ok(())
+    });
+}

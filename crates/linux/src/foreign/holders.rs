@@ -45,11 +45,11 @@ impl Holders {
         holders
     }
 
-    /// All sockets of a process, also those that are not of TCP.
+    /// All sockets of these processes, also those that are not of TCP.
     #[must_use]
-    pub fn all_of(process: u32) -> Self {
+    pub fn all_of(processes: &[u32]) -> Self {
         let mut holders = Self::default();
-        holders.look_into(process, |_| true);
+        processes.iter().for_each(|process| holders.look_into(*process, |_| true));
         holders
     }
 

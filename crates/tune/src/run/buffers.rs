@@ -18,7 +18,7 @@ use ackwise_tuning::{
     Demand, DemandReason, Division, Eatbt, SeenSender, Share, Shown, Spare, Use, UseRule,
 };
 
-use super::Run;
+use super::{Run, spent, spent_since};
 use crate::{
     Act, Limits, Line, TuneError,
     change::{self, Planned},
@@ -70,6 +70,11 @@ struct Assigned {
 }
 
 impl Buffers {
+    /// Whether a connection was there at the last scan.
+    pub(super) fn contains(&self, cookie: u64) -> bool {
+        self.seen.contains_key(&cookie)
+    }
+
     /// Takes a scan, `interval` after the one before, and divides `budget`.
     fn divide(
         &mut self,
@@ -148,11 +153,14 @@ impl Run<'_> {
     pub(super) fn size_buffers(&mut self, now: Instant) -> Result<(), TuneError> {
         let Some(budget) = self.options.buffer_memory else { return Ok(()) };
         let since = self.buffers.last.map(|last| now - last);
-        if since.is_some_and(|since| since < INTERVAL) {
+        let is_early = since.is_some_and(|since| since < INTERVAL);
+        if is_early || !self.looks_at_buffers.allows(now) {
             return Ok(());
         }
         self.buffers.last = Some(now);
+        let before = spent();
         let sockets = self.sized()?;
+        self.looks_at_buffers.spend(spent_since(before));
         if since.is_some() {
             self.buffers.limits.observe(in_use(&sockets), budget);
         }
@@ -165,14 +173,8 @@ impl Run<'_> {
         }
         let sockets: Vec<_> = new.iter().map(|it| it.wanted.socket).collect();
         let holders = self.workers.find(&sockets, now);
-        let (buffers, connections) = (&self.buffers, &self.connections);
+        self.forget_gone();
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        journal.retain(|record| {
-            let cookie = record.cookie;
-            record.remote.is_none()
-                || buffers.seen.contains_key(&cookie)
-                || connections.contains(cookie)
-        });
         let planned = new.iter().map(|it| (it.wanted.socket, it.wanted.option, it.size()));
         let planned = change::plan_sizes(planned, &holders);
         let done = change::carry_out(planned, &holders, journal)?;
@@ -196,7 +198,7 @@ impl Run<'_> {
     /// stays in their receive buffers.
     fn sized(&mut self) -> Result<Vec<TcpSocket>, TuneError> {
         let mut sockets = self.connected(self.query().with_info().with_memory())?;
-        sockets.extend(self.upward_of_all()?);
+        sockets.extend(self.upward()?.all().into_iter().filter(|it| self.is_upward(it)));
         Ok(sockets)
     }
 

@@ -12,7 +12,7 @@ use ackwise_linux::{
 use ackwise_text::words::{counted, grouped, rounded};
 use ackwise_tuning::Side;
 
-use super::{DUMP_SHARE, Run, WORK_SHARE, named, spent, spent_since};
+use super::{DUMP_SHARE, Run, WORK_SHARE, named, spent, spent_since, upward::Upward};
 use crate::{
     Act, Line, Socket, TuneError,
     budget::Budget,
@@ -154,18 +154,20 @@ impl Run<'_> {
     ) -> Result<(), TuneError> {
         let before = spent();
         let sockets = self.connected(self.query().with_info())?;
+        let upward = match full.iter().any(Option::is_some) {
+            true => self.upward()?,
+            false => Upward::default(),
+        };
         let ending = self.idle.ending.cookies();
         // Those that the process has been told to close have left their places.
-        let stays = |it: &TcpSocket| !ending.contains(&it.cookie);
+        let stays = |it: &&TcpSocket| !ending.contains(&it.cookie);
         for number in 0..self.closers.len() {
             let is_own =
                 |it: &&TcpSocket| self.servers.whose(it) == Whose::Server(number) && stays(it);
             let accepted = sockets.iter().filter(is_own).copied().collect();
-            let mut upward = match full.get(number).copied().flatten() {
-                Some(full) => self.upward_of(full.process)?,
-                None => Vec::new(),
-            };
-            upward.retain(stays);
+            let full = full.get(number).copied().flatten();
+            let of_full = full.into_iter().flat_map(|it| upward.of(it.process));
+            let upward = of_full.filter(stays).copied().collect();
             self.closers[number].scanned(&Dump { accepted, upward }, opened, now);
         }
         self.idle.dumps_of_idle.spend(spent_since(before));

@@ -1,7 +1,8 @@
-//! The connections of a process to servers behind it: a proxy's pools.
+//! The connections of processes to servers behind them: a proxy's pools.
 //!
-//! The kernel does not say who opened a connection. One whose local port is none of those on which the process listens
-//! was not accepted by it.
+//! The kernel does not say who opened a connection. One whose local port is none of those on which any of the processes
+//! listens was not accepted by them. The process that holds it need not listen any more: an old worker that serves its last
+//! clients does not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -16,41 +17,50 @@ use ackwise_text::words::{counted, grouped};
 use super::Run;
 use crate::{Act, Target, TuneError, servers::Whose};
 
+/// Connections upward, with the processes that hold them.
+#[derive(Default)]
+pub(super) struct Upward {
+    sockets: Vec<TcpSocket>,
+    holders: Holders,
+}
+
+impl Upward {
+    pub(super) fn all(self) -> Vec<TcpSocket> {
+        self.sockets
+    }
+
+    /// Those of one process.
+    pub(super) fn of(&self, process: u32) -> impl Iterator<Item = &TcpSocket> {
+        let is_its = move |it: &&TcpSocket| {
+            self.holders.of_inode(it.inode).iter().any(|holder| holder.process == process)
+        };
+        self.sockets.iter().filter(is_its)
+    }
+}
+
 impl Run<'_> {
-    /// Those of `process`, if the run is for processes.
-    pub(super) fn upward_of(&mut self, process: u32) -> Result<Vec<TcpSocket>, TuneError> {
-        if self.processes.is_none() {
-            return Ok(Vec::new());
-        }
-        let held = Holders::all_of(process);
+    /// Finds them, if the run is for processes.
+    pub(super) fn upward(&mut self) -> Result<Upward, TuneError> {
+        let Some(processes) = &self.processes else { return Ok(Upward::default()) };
+        let holders = Holders::all_of(&processes.members());
+        let is_held = |it: &TcpSocket| !holders.of_inode(it.inode).is_empty();
         let mut listening = BTreeSet::new();
         let mut visit = |it: &TcpSocket| {
-            if !held.of_inode(it.inode).is_empty() {
+            if is_held(it) {
                 listening.insert(it.local.port());
             }
         };
         let query = Query::all();
         self.table.each(query.in_states(&[State::Listen]), &mut visit).map_err(TuneError::Table)?;
-        let mut upward = Vec::new();
+        let mut sockets = Vec::new();
         let visit = |it: &TcpSocket| {
-            let is_held = it.inode != 0 && !held.of_inode(it.inode).is_empty();
-            if is_held && !listening.contains(&it.local.port()) {
-                upward.push(*it);
+            if it.inode != 0 && is_held(it) && !listening.contains(&it.local.port()) {
+                sockets.push(*it);
             }
         };
         let query = query.in_states(&[State::Established]).with_info().with_memory();
         self.table.each(query, visit).map_err(TuneError::Table)?;
-        Ok(upward)
-    }
-
-    /// Those of all processes.
-    pub(super) fn upward_of_all(&mut self) -> Result<Vec<TcpSocket>, TuneError> {
-        let members = self.processes.as_ref().map(|it| it.members()).unwrap_or_default();
-        let mut all = BTreeMap::new();
-        for process in members {
-            all.extend(self.upward_of(process)?.into_iter().map(|it| (it.cookie, it)));
-        }
-        Ok(all.into_values().collect())
+        Ok(Upward { sockets, holders })
     }
 
     /// Whether a connection is one of them: no listening socket of the processes can have accepted it.

@@ -54,8 +54,10 @@ impl Run<'_> {
             };
         }
         self.none_since = None;
-        let network = network_of(processes);
-        let has_moved = network.is_some() && self.network.is_some() && network != self.network;
+        let members = processes.members();
+        let networks = || members.iter().filter_map(|it| network_of(*it));
+        let is_there = networks().any(|it| Some(it) == self.network);
+        let has_moved = self.network.is_some() && !is_there && networks().next().is_some();
         has_moved.then(|| "is in another network namespace now".to_owned())
     }
 
@@ -135,10 +137,9 @@ impl Run<'_> {
     }
 }
 
-/// The network namespace of the first of them.
-pub(super) fn network_of(processes: &Processes) -> Option<u64> {
-    let first = *processes.members().first()?;
-    Some(fs::metadata(format!("/proc/{first}/ns/net")).ok()?.ino())
+/// The network namespace of a process.
+pub(super) fn network_of(process: u32) -> Option<u64> {
+    Some(fs::metadata(format!("/proc/{process}/ns/net")).ok()?.ino())
 }
 
 /// Refuses to tune sockets that another run tunes: it would take that run's values for the server's.
