@@ -64,14 +64,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let in_lane = |lane: Lane| steps.iter().copied().filter(move |step| step.lane == lane);
     let rows = Rows::default();
     let run = |lane: Lane, console: Console| {
+        let _over = rows.over(lane);
         if lane == Lane::Spare && in_lane(Lane::Kernel).next().is_some() {
             rows.listed.wait();
         }
         for step in in_lane(lane).take_while(|_| !process::interrupted()) {
             rows.add(run_step(step, &rows, &skip_file, console));
-        }
-        if lane == Lane::Kernel {
-            rows.listed();
         }
     };
     for [lane, other] in [[Lane::Main, Lane::Beside], [Lane::Kernel, Lane::Spare]] {
@@ -98,6 +96,17 @@ struct Rows {
     rows: Mutex<Vec<Row>>,
     /// Set when the programs of the lane [`Lane::Kernel`] are known: from then on, it does not wait for cargo's lock.
     listed: OnceLock<()>,
+    /// Set when the lane [`Lane::Spare`] has ended.
+    spare_over: OnceLock<()>,
+}
+
+/// Sets what waits for it when it is dropped, also by a panic.
+struct Over<'a>(Option<&'a OnceLock<()>>);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.inspect(|it| _ = it.set(()));
+    }
 }
 
 impl Rows {
@@ -105,8 +114,13 @@ impl Rows {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
     }
 
-    fn listed(&self) {
-        self.listed.get_or_init(|| ());
+    /// What is kept while a lane runs.
+    const fn over(&self, lane: Lane) -> Over<'_> {
+        Over(match lane {
+            Lane::Kernel => Some(&self.listed),
+            Lane::Spare => Some(&self.spare_over),
+            _ => None,
+        })
     }
 
     /// Whether the step called `name` ran and did not pass.
@@ -204,7 +218,7 @@ fn run_tests(
     let first = match tests {
         Tests::Waiting => {
             let programs = targets::programs(tests)?;
-            rows.listed();
+            drop(Over(Some(&rows.listed)));
             pairs::run(&programs, printer, tally, |one, printer, tally| {
                 let mut command = Command::new(&one.file);
                 // As cargo does.
@@ -217,6 +231,9 @@ fn run_tests(
     let Some(repeat) = again::arguments(&all, tally) else {
         return Ok(first);
     };
+    if tests == Tests::Waiting {
+        rows.spare_over.wait();
+    }
     printer.line("What failed runs again, alone.");
     let mut repeated = Tally::default();
     let excused = skip_file.read()?.len();
