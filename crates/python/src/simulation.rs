@@ -38,12 +38,12 @@ impl Simulation {
         name: &str,
         document: Option<&str>,
         settings: Vec<String>,
-        case: Option<usize>,
+        case: Option<i64>,
     ) -> PyResult<Self> {
         let experiment = read(py, name, document, &settings)?;
         let cases = experiment.cases().len();
         let only = (cases == 1).then_some(0);
-        let place = case.map_or(only, |case| case.checked_sub(1));
+        let place = case.map_or(only, |case| usize::try_from(case).ok()?.checked_sub(1));
         let place = place.filter(|place| *place < cases).ok_or_else(|| {
             let found = case.map_or_else(|| "None".to_owned(), |case| case.to_string());
             PyValueError::new_err(format!("case is {found} (expected 1 to {cases})"))

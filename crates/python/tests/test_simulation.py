@@ -115,6 +115,9 @@ def test_a_window_that_nobody_sets_is_refused() -> None:
     with pytest.raises(ackwise.ExperimentError, match="no such connection"):
         simulation.set_window(7, 1, 1)
     simulation = ackwise.Simulation(LOSSY, set={"tcp.congestion": "external", **EXTERNAL})
+    simulation.step(until="10 ms")
+    with pytest.raises(ackwise.ExperimentError, match="handshake is not over"):
+        simulation.set_window(0, 1, 1, host="client")
     simulation.step()
     with pytest.raises(ackwise.ExperimentError, match="expected a host"):
         simulation.set_window(0, 1, 1)
@@ -126,6 +129,8 @@ def test_errors_say_what_was_expected() -> None:
         ackwise.Simulation(SMALL)
     with pytest.raises(ValueError, match="case is 3"):
         ackwise.Simulation(SMALL, case=3)
+    with pytest.raises(ValueError, match=r"case is -1 \(expected 1 to 2\)"):
+        ackwise.Simulation(SMALL, case=-1)
     with pytest.raises(ackwise.ExperimentError, match="duration"):
         ackwise.Simulation(SMALL, set={"duration": "long"}, case=1)
     simulation = ackwise.Simulation(SMALL, case=2)
@@ -142,8 +147,9 @@ def test_errors_say_what_was_expected() -> None:
 def test_ctrl_c_ends_a_run_in_steps() -> None:
     simulation = ackwise.Simulation(LONG, case=1)
     print(f"after {interrupted(simulation.finish):.3f} s")
-    with pytest.raises(ackwise.ExperimentError, match="stopped"):
-        simulation.step()
+    for call in (simulation.step, simulation.state, simulation.finish):
+        with pytest.raises(ackwise.ExperimentError, match="stopped"):
+            call()
 
 
 def test_a_simulation_stays_in_its_process() -> None:

@@ -69,6 +69,9 @@ pub enum NotSet {
     /// The end has another congestion control.
     #[error("its congestion control is not external")]
     NotExternal,
+    /// When the connection is established, its windows begin.
+    #[error("its handshake is not over (expected its event \"established\" first)")]
+    NotEstablished,
 }
 
 /// A run that has paused.
@@ -95,7 +98,7 @@ pub trait Pause {
     ///
     /// # Errors
     ///
-    /// If there is no such connection, or its window is not set from outside.
+    /// If there is no such connection, its handshake is not over, or its window is not set from outside.
     fn set_windows(&mut self, id: ConnectionId, side: Side, windows: Windows)
     -> Result<(), NotSet>;
 }

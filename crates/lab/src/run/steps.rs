@@ -67,7 +67,7 @@ pub enum StepError {
     /// The run does not go on.
     #[error(transparent)]
     Run(Arc<RunAllError>),
-    /// No end of a connection that is open has such a host, or an external congestion control.
+    /// No end of a connection that is established has such a host, or an external congestion control.
     #[error("connection {connection}: {error}")]
     NotSet {
         /// Which.
@@ -239,6 +239,10 @@ impl<'a> Stepper<'a> {
         loop {
             // Nobody asks any more when the handle is dropped.
             let Ok(ask) = self.asked.recv() else { return ControlFlow::Break(()) };
+            if self.is_stopped(pause) {
+                self.under_way = Some(ask);
+                return ControlFlow::Break(());
+            }
             match ask {
                 Ask::State(reply) => {
                     let _ = reply.send(Ok(RunState::of(pause, self.scenario)));
@@ -266,6 +270,11 @@ impl<'a> Stepper<'a> {
                 }
             }
         }
+    }
+
+    /// Whether the run is to end here. One that is over has its row.
+    fn is_stopped(&self, pause: &dyn Pause) -> bool {
+        self.stop.load(Ordering::Relaxed) && *pause.reason() != PauseReason::End
     }
 
     /// Goes on to the end; the row is answered when there is one.
@@ -307,6 +316,9 @@ impl Observer for Stepper<'_> {
     }
 
     fn on_pause(&mut self, pause: &mut dyn Pause) -> ControlFlow<()> {
+        if self.is_stopped(pause) {
+            return ControlFlow::Break(());
+        }
         match self.under_way.take() {
             Some(finish @ Ask::Finish(_)) => self.finish(pause, finish),
             under_way => {

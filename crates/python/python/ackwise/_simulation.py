@@ -89,7 +89,7 @@ class Simulation:
             host: Which end, if both are external.
 
         Raises:
-            ExperimentError: The connection is over, or has no such end.
+            ExperimentError: The connection is not established yet, is over, or has no such end.
             ValueError: A number is NaN.
         """
         self._native.set_window(connection, _bytes(window), _bytes(threshold), host)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ackwise_link::Link;
-use ackwise_tcp::{Instant, congestion::Windows};
+use ackwise_tcp::{Instant, State, congestion::Windows};
 use slab::Slab;
 
 use super::{Event, START, World, host::Host};
@@ -150,6 +150,9 @@ impl Pause for Paused<'_> {
     ) -> Result<(), NotSet> {
         let place = self.place(id).ok_or(NotSet::NoConnection)?;
         let endpoint = &mut self.connections[place as usize].end_mut(side).endpoint;
+        if matches!(endpoint.state(), State::Listen | State::SynSent | State::SynReceived) {
+            return Err(NotSet::NotEstablished);
+        }
         if !endpoint.set_windows(windows) {
             return Err(NotSet::NotExternal);
         }

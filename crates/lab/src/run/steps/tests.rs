@@ -180,6 +180,10 @@ fn only_external_windows_are_set_and_only_in_steps() {
     );
 
     let run = begin(&external);
+    wait(run.step(Some(Duration::from_millis(50)))).unwrap();
+    let early = wait(run.set_windows(0, None, 1, 1));
+    let expected = StepError::NotSet { connection: 0, error: NotSet::NotEstablished };
+    assert_eq!(early.unwrap_err().to_string(), expected.to_string());
     let opened = wait(run.step(None)).unwrap().unwrap();
     assert_eq!((opened.kind, opened.connection), ("established", 0));
     wait(run.set_windows(0, Some("server".to_owned()), 1, 1)).unwrap();
@@ -237,4 +241,24 @@ fn a_run_that_is_stopped_ends() {
     let answer = run.step(None);
     run.stop();
     assert!(wait(answer).unwrap_err().to_string().ends_with("stopped"));
+}
+
+#[test]
+fn a_run_that_is_stopped_between_two_steps_goes_no_further() {
+    let stopped = || {
+        let run = begin(&experiment(LOSSY, &["host.server.tcp.congestion=external"]));
+        wait(run.step(None)).unwrap();
+        run.stop();
+        run
+    };
+    let until = Some(Duration::from_secs(1));
+    let answers = [
+        wait(stopped().step(until)).map(drop),
+        wait(stopped().state()).map(drop),
+        wait(stopped().set_windows(0, None, 1, 1)),
+        wait(stopped().finish()).map(drop),
+    ];
+    for answer in answers {
+        assert!(answer.unwrap_err().to_string().ends_with("stopped"));
+    }
 }
