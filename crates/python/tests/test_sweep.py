@@ -165,9 +165,9 @@ def test_a_broken_pool_ends_the_call_with_what_is_stored(local: ackwise.Result, 
     assert some.to_dict()["rows"] == rows
 
 
-def elsewhere(directory: str | None, plan: bytes | None) -> _probe._Answer:
+def elsewhere(directory: str | None, plan: bytes | None, probe: str) -> _probe._Answer:
     """What a worker answers whose own disk has a directory of this name, with the same plan."""
-    answer = _probe._answer(directory, plan)
+    answer = _probe._answer(directory, plan, probe)
     assert directory is not None and answer.token is not None
     Path(directory, answer.token).unlink()
     return answer
@@ -193,6 +193,34 @@ def test_a_directory_that_is_not_shared_is_an_error(tmp_path: Path) -> None:
     native = _native.Sweep("stalls", None, [], [])
     with pytest.raises(ackwise.Error, match="no plan.json"):
         native.run_chunk(str(tmp_path / "other"), 0)
+
+
+class Breaking(concurrent.futures.ThreadPoolExecutor):
+    """The second probe writes its file, and its worker ends before it answers."""
+
+    probes = 0
+
+    def submit(self, function, *arguments, **options):  # type: ignore[no-untyped-def, override]
+        future = super().submit(function, *arguments, **options)
+        self.probes += function is _probe._answer
+        if self.probes != 2:
+            return future
+        future.result()
+        lost: concurrent.futures.Future[object] = concurrent.futures.Future()
+        lost.set_exception(concurrent.futures.BrokenExecutor("a process was terminated"))
+        return lost
+
+
+def test_a_probe_that_breaks_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
+    for name in ("sweep", "explain_many"):
+        store, capture = tmp_path / name, tmp_path / "one.pcap"
+        capture.write_text("no capture")
+        with Breaking(3) as executor, pytest.raises(ackwise.Error, match="probing its workers failed: .*terminated"):
+            if name == "sweep":
+                ackwise.sweep(SMALL, executor=executor, store=store)
+            else:
+                ackwise.explain_many([capture], executor=executor, store=store)
+        assert [path.name for path in store.iterdir()] == ["plan.json"]
 
 
 def test_a_worker_of_another_build_is_refused(pool: concurrent.futures.Executor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,8 +36,8 @@ def workers(executor: Executor) -> int:
 def each(executor: Executor, tasks: Sequence[Callable[[], _T]]) -> list[_T | Failed]:
     """What the tasks return, in order.
 
-    One that fails is begun again, up to five times. Once the executor has broken, none is. What Ackwise itself refuses
-    is raised, and cancels what has not begun.
+    One that fails is begun again, five times in all at most. Once the executor has broken, none is. What Ackwise itself
+    refuses is raised, and cancels what has not begun.
     """
     results: dict[int, _T | Failed] = {}
     running: dict[Future[_T], int] = {}
@@ -59,7 +59,7 @@ def each(executor: Executor, tasks: Sequence[Callable[[], _T]]) -> list[_T | Fai
                     raise
                 except Exception as error:
                     if tries[number] == _TRIES:
-                        results[number] = Failed(_TRIES, _reason(error))
+                        results[number] = Failed(_TRIES, reason(error))
                     else:
                         waiting.append(number)
                 del running[future]
@@ -68,12 +68,13 @@ def each(executor: Executor, tasks: Sequence[Callable[[], _T]]) -> list[_T | Fai
             if future.done() and not future.cancelled() and future.exception() is None:
                 results[number] = future.result()
         for number in range(len(tasks)):
-            results.setdefault(number, Failed(tries[number], _reason(broken)))
+            results.setdefault(number, Failed(tries[number], reason(broken)))
     finally:
         for future in running:
             future.cancel()
     return [results[number] for number in range(len(tasks))]
 
 
-def _reason(error: BaseException) -> str:
+def reason(error: BaseException) -> str:
+    """An error in one line."""
     return traceback.format_exception_only(error)[-1].strip()

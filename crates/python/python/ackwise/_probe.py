@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import uuid
 from collections.abc import Iterable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future, wait
 from typing import Any, NamedTuple
 
 from . import _native
 from ._errors import Error
-from ._executor import workers
+from ._executor import reason, workers
 
 
 class _Answer(NamedTuple):
@@ -25,7 +26,7 @@ class _Answer(NamedTuple):
 
 
 def check(executor: Executor, directory: str | None) -> None:
-    """Raise `Error` if a worker has another build, or another directory of this name.
+    """Raise `Error` if a worker has another build, another directory of this name, or fails. No file is left.
 
     Dask runs this on each worker. Of other executors no worker can be named: as many tasks as there are workers are
     submitted, which need not reach all of them. So each task of a store looks for the plan as well.
@@ -33,9 +34,15 @@ def check(executor: Executor, directory: str | None) -> None:
     Args:
         directory: That of a store that has a plan. Default: there is no store.
     """
-    answers = list(_asked(executor, directory, None if directory is None else _plan(directory)))
-    # All of them, so that no file is left.
-    shared = [directory is None or _take(directory, answer.token) for answer in answers]
+    plan = None if directory is None else _plan(directory)
+    probe = f".probe-{uuid.uuid4().hex}"
+    try:
+        answers = _asked(executor, directory, plan, probe)
+        # All of them, so that no file is left.
+        shared = [directory is None or _take(directory, answer.token) for answer in answers]
+    finally:
+        if directory is not None:
+            _clear(directory, probe)
     for answer, is_shared in zip(answers, shared):
         if answer.build != _native.build():
             raise _other_build(answer.worker, answer.build, _native.build())
@@ -54,16 +61,32 @@ def _other_build(worker: str, build: str, expected: str) -> Error:
     return Error(f"cannot use {worker}: build is {build} (expected {expected}, that of the caller)")
 
 
-def _asked(executor: Executor, directory: str | None, plan: bytes | None) -> Iterable[_Answer]:
+def _asked(executor: Executor, directory: str | None, plan: bytes | None, probe: str) -> list[_Answer]:
+    """What the workers answer, once no probe runs any more."""
     client: Any = getattr(executor, "_client", None)
-    if hasattr(client, "run"):
-        return _by_dask(client, directory, plan)
-    futures = [executor.submit(_answer, directory, plan) for _ in range(workers(executor))]
-    return [future.result() for future in futures]
+    try:
+        if hasattr(client, "run"):
+            return list(_by_dask(client, directory, plan, probe))
+        return _by_tasks(executor, directory, plan, probe)
+    except Exception as error:
+        raise Error(f"cannot use the executor: probing its workers failed: {reason(error)}") from error
 
 
-def _by_dask(client: Any, directory: str | None, plan: bytes | None) -> Iterable[_Answer]:
-    for found in client.run(_answer, directory, plan, on_error="return").values():
+def _by_tasks(executor: Executor, directory: str | None, plan: bytes | None, probe: str) -> list[_Answer]:
+    futures: list[Future[_Answer]] = []
+    try:
+        for _ in range(workers(executor)):
+            futures.append(executor.submit(_answer, directory, plan, probe))
+        # All of them: then none writes a file any more.
+        wait(futures)
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _by_dask(client: Any, directory: str | None, plan: bytes | None, probe: str) -> Iterable[_Answer]:
+    for found in client.run(_answer, directory, plan, probe, on_error="return").values():
         if isinstance(found, _Answer):
             yield found
         elif not isinstance(found, OSError):
@@ -71,11 +94,11 @@ def _by_dask(client: Any, directory: str | None, plan: bytes | None) -> Iterable
         # Else the worker has just ended.
 
 
-def _answer(directory: str | None, plan: bytes | None) -> _Answer:
+def _answer(directory: str | None, plan: bytes | None, probe: str) -> _Answer:
     worker, build = _worker(), _native.build()
     if directory is None:
         return _Answer(worker, build, None, "")
-    token = f".probe-{uuid.uuid4().hex}"
+    token = f"{probe}-{uuid.uuid4().hex}"
     try:
         if _plan(directory) != plan:
             return _Answer(worker, build, None, "it has another plan.json there")
@@ -103,3 +126,11 @@ def _take(directory: str, token: str | None) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def _clear(directory: str, probe: str) -> None:
+    """Removes what workers have written whose answer was lost."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(directory):
+            if name.startswith(probe):
+                os.remove(os.path.join(directory, name))

@@ -47,7 +47,7 @@ def sweep(
     Raises:
         FileNotFoundError: There is no such file, and no built-in experiment of this name.
         ExperimentError: The experiment is wrong, a case does not run to its end, or the store is another one's.
-        Error: A worker has another build, or does not share the store's directory.
+        Error: A worker has another build, does not share the store's directory, or cannot be probed.
         TypeError: An axis is no list of values.
 
     Example:
