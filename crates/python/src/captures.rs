@@ -35,8 +35,8 @@ impl Captures {
         Self::of(py, move || CaptureStore::join(&directory, filter.as_deref()))
     }
 
-    /// The places of captures that are not there.
-    fn missing(&self, py: Python<'_>, keys: Vec<Key>) -> PyResult<Vec<usize>> {
+    /// The places of captures that are not there, each with the files that its exchanges replace.
+    fn missing(&self, py: Python<'_>, keys: Vec<Key>) -> PyResult<Vec<(usize, Vec<String>)>> {
         let keys: Vec<_> = keys.into_iter().map(capture_key).collect();
         self.on_a_thread(py, move |store| store.missing(&keys))
     }
@@ -45,11 +45,17 @@ impl Captures {
         self.store.has(&capture_key(key))
     }
 
-    /// Writes the exchanges of a capture, unless they are there.
+    /// Writes the exchanges of a capture, unless they are there, and removes the files that they replace.
     #[allow(clippy::needless_pass_by_value, reason = "what Python hands over")]
-    fn write(&self, py: Python<'_>, key: Key, explained: Bound<'_, Explained>) -> PyResult<()> {
+    fn write(
+        &self,
+        py: Python<'_>,
+        key: Key,
+        explained: Bound<'_, Explained>,
+        earlier: Vec<String>,
+    ) -> PyResult<()> {
         let exchanges = explained.get().exchange_columns(py)?;
-        self.on_a_thread(py, move |store| store.write(&capture_key(key), exchanges))
+        self.on_a_thread(py, move |store| store.write(&capture_key(key), exchanges, &earlier))
     }
 
     /// The exchanges of captures; `None` for those that are not there.

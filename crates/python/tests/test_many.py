@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import multiprocessing
+import os
 import pickle
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import duckdb
 import polars
 import pyarrow
 import pytest
+from ackwise import _many, _native
 from test_sweep import Failing
 
 
@@ -64,6 +66,28 @@ def test_what_is_wrong_with_all_of_them_is_an_error(folder: Path) -> None:
         ackwise.explain_many("capture.pcap")
 
 
+def test_a_name_that_is_not_utf_8_is_a_row_of_failed(folder: Path, tmp_path: Path) -> None:
+    odd = os.path.join(folder, os.fsdecode(b"caf\xe9.pcap"))
+    Path(odd).write_bytes((folder / "0.pcap").read_bytes())
+    for store in (None, tmp_path / "store"):
+        many = ackwise.explain_many([odd, folder / "0.pcap"], store=store)
+        assert set(pyarrow.table(many)["path"].to_pylist()) == {str(folder / "0.pcap")} and len(many) == 60
+        shown = str(folder / "caf\\udce9.pcap")
+        assert pyarrow.table(many.failed).to_pylist() == [{"path": shown, "error": f"{shown}: name is not UTF-8"}]
+
+
+def test_a_worker_of_another_build_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        pool.submit(os.getpid).result()
+        monkeypatch.setattr(_native, "build", lambda: "0.0.1")
+        with pytest.raises(ackwise.Error, match=r"build is \d.*expected 0.0.1"):
+            ackwise.explain_many([folder / "0.pcap"], executor=pool)
+    # A worker that no probe has reached.
+    with pytest.raises(ackwise.Error, match=r"build is 0.0.1 \(expected 0.0.2"):
+        _many._exchanges(str(folder / "0.pcap"), [], None, "0.0.2")
+
+
 def contents(store: Path) -> dict[str, tuple[int, int]]:
     """The files of a store, each with its inode and time."""
     return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in store.glob("*.parquet")}
@@ -90,6 +114,10 @@ def test_a_store_gives_the_same_and_explains_only_what_is_new_or_has_changed(fol
     assert pyarrow.table(again) == pyarrow.table(ackwise.explain_many(paths))
     second = contents(store)
     assert len(second) == 4 and len(first.items() & second.items()) == 2
+    # One that can no longer be read keeps what it had.
+    paths[0].write_text("no capture")
+    assert len(ackwise.explain_many(paths, store=store).failed) == 3
+    assert contents(store) == second
 
 
 def test_a_store_can_be_queried(folder: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from . import _native
 from ._errors import CaptureError
 from ._executor import Failed, each
-from ._probe import check
+from ._probe import check, expect_build
 from ._report import Path, explain
 from ._table import Table
 
@@ -58,15 +58,16 @@ def explain_many(
         store: A directory for the exchanges, which all workers share: a Parquet file for each capture, with its
             absolute ``path``, ``size`` and ``modified_ns`` first. The same call explains only captures that are new
             or have changed (size, or time of the last change, also of `keys`), and reads the others from there.
+            Calls with different `keys` need different stores: each replaces what the other has of its captures.
             Default: exchanges come back through the executor.
 
     Returns:
-        The exchanges of all captures. A capture that cannot be read is a row of ``.failed``; so is one whose worker
-        fails five times, and when the executor breaks, each that is not explained.
+        The exchanges of all captures. A capture that cannot be read, or whose name is not UTF-8, is a row of
+        ``.failed``; so is one whose worker fails five times, and when the executor breaks, each that is not explained.
 
     Raises:
-        Error: The filter or a file of secrets is wrong, the store is of another build or filter, or a worker does not
-            share it.
+        Error: The filter or a file of secrets is wrong, the store is of another build or filter, or a worker has
+            another build, does not share the store, or cannot be probed.
         FileNotFoundError: There is no such file of secrets.
 
     Example:
@@ -75,7 +76,7 @@ def explain_many(
     """
     if isinstance(paths, (str, bytes)):
         raise TypeError("expected several paths (for one capture: ackwise.explain)")
-    files = [os.fspath(path) for path in paths]
+    files = [os.fsdecode(path) for path in paths]
     several = [keys] if isinstance(keys, (str, os.PathLike)) else keys
     secrets = [_stamp(path) for path in several]
     with _threads() if executor is None else nullcontext(executor) as workers:
@@ -101,12 +102,19 @@ def _stamp(path: Path) -> _Stamp:
 def _through_executor(
     files: list[str], secrets: list[_Stamp], filter: str | None, executor: Executor
 ) -> Exchanges:
-    key_files = [path for path, _, _ in secrets]
-    tasks = [functools.partial(_exchanges, os.path.abspath(file), key_files, filter) for file in files]
-    results = each(executor, tasks)
-    tables = {at: result for at, result in enumerate(results) if isinstance(result, Table)}
-    reasons = {at: _reason(result) for at, result in enumerate(results) if not isinstance(result, Table)}
-    return _table(files, {at: table._batch for at, table in tables.items()}, reasons)
+    reasons = _not_text(files)
+    places = [at for at in range(len(files)) if at not in reasons]
+    if places:
+        check(executor, None)
+    what = ([path for path, _, _ in secrets], filter, _native.build())
+    results = each(executor, [functools.partial(_exchanges, os.path.abspath(files[at]), *what) for at in places])
+    tables: dict[int, _native.Batch] = {}
+    for at, result in zip(places, results):
+        if isinstance(result, Table):
+            tables[at] = result._batch
+        else:
+            reasons[at] = _reason(result)
+    return _table(files, tables, reasons)
 
 
 def _through_store(
@@ -116,26 +124,40 @@ def _through_store(
     _native.Request([], None, None, [], filter, 1)
     store = _native.Captures.open(directory, filter)
     keys: dict[int, _Key] = {}
-    reasons: dict[int, str] = {}
+    reasons = _not_text([os.path.abspath(file) for file in files])
     for at, file in enumerate(files):
-        try:
-            keys[at] = (_stamp(file), secrets)
-        except OSError as error:
-            reasons[at] = str(error)
+        if at not in reasons:
+            try:
+                keys[at] = (_stamp(file), secrets)
+            except OSError as error:
+                reasons[at] = str(error)
     places = list(keys)
-    missing = [places[place] for place in store.missing(list(keys.values()))]
+    missing = {places[place]: earlier for place, earlier in store.missing(list(keys.values()))}
     if missing:
         check(executor, directory)
-    results = each(executor, [functools.partial(_store, directory, filter, keys[at]) for at in missing])
+    tasks = [functools.partial(_store, directory, filter, keys[at], earlier) for at, earlier in missing.items()]
+    results = each(executor, tasks)
     reasons.update((at, _reason(result)) for at, result in zip(missing, results) if result is not None)
     found = [at for at in places if at not in reasons]
     tables: dict[int, _native.Batch] = {}
     for at, batch in zip(found, store.read([keys[at] for at in found])):
         if batch is None:
-            reasons[at] = f"{files[at]}: changed while it was explained, or {directory} is not shared"
+            expected = "a directory that all workers share, and no call at the same time with other keys or contents"
+            reasons[at] = f"{files[at]}: {directory} no longer has its exchanges (expected {expected})"
         else:
             tables[at] = batch
     return _table(files, tables, reasons)
+
+
+def _not_text(paths: list[str]) -> dict[int, str]:
+    """Why a path cannot be in a table: it is not UTF-8."""
+    shown = [_shown(path) for path in paths]
+    return {at: f"{shown[at]}: name is not UTF-8" for at, path in enumerate(paths) if shown[at] != path}
+
+
+def _shown(path: str) -> str:
+    """A path as text: each byte that is not UTF-8 as `repr` has it."""
+    return path.encode(errors="backslashreplace").decode()
 
 
 def _reason(result: Failed | str) -> str:
@@ -145,21 +167,22 @@ def _reason(result: Failed | str) -> str:
 def _table(files: list[str], tables: dict[int, _native.Batch], reasons: dict[int, str]) -> Exchanges:
     read = [(files[at], tables[at]) for at in sorted(tables)]
     failed = sorted(reasons)
-    errors = [("path", [files[at] for at in failed]), ("error", [reasons[at] for at in failed])]
+    errors = [("path", [_shown(files[at]) for at in failed]), ("error", [reasons[at] for at in failed])]
     stacked = _native.stacked("path", read, _native.no_exchanges())
     return Exchanges(stacked, Table(_native.table([], errors)))
 
 
-def _exchanges(file: str, keys: list[str], filter: str | None) -> Table | str:
+def _exchanges(file: str, keys: list[str], filter: str | None, build: str) -> Table | str:
     """The exchanges of one capture, or why there are none."""
+    expect_build(build)
     try:
         return explain([file], keys=keys, filter=filter, threads=1).exchanges
     except (CaptureError, OSError) as error:
         return str(error)
 
 
-def _store(directory: str, filter: str | None, key: _Key) -> str | None:
-    """Writes the exchanges of one capture, unless they are there. Returns why there are none."""
+def _store(directory: str, filter: str | None, key: _Key, earlier: list[str]) -> str | None:
+    """Writes the exchanges of one capture, unless they are there, instead of `earlier`. Returns why there are none."""
     store = _native.Captures.join(directory, filter)
     if store.has(key):
         return None
@@ -171,5 +194,5 @@ def _store(directory: str, filter: str | None, key: _Key) -> str | None:
             return f"{file}: changed while it was explained"
     except (CaptureError, OSError) as error:
         return str(error)
-    store.write(key, explained)
+    store.write(key, explained, earlier)
     return None

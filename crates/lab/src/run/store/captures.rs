@@ -1,13 +1,13 @@
 //! A directory with the exchanges of captures, a Parquet file for each, that any number of processes fill.
 //!
 //! The name of a file is that of its capture's content ([`CaptureKey`]): one that has changed has another name, and the
-//! file of its earlier content is removed. As with rows, a file appears whole or not at all and never changes, and
-//! reading a capture twice is harmless.
+//! file of its earlier content is removed once the new one is there. As with rows, a file appears whole or not at all
+//! and never changes, and reading a capture twice is harmless.
 //!
 //! Not here: reading captures. What has no path, such as an object with an ETag, has no key.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -95,24 +95,31 @@ impl CaptureStore {
         Ok(Self { directory: directory.to_owned() })
     }
 
-    /// The places in `keys` of captures that are not there. Removes the files of their earlier contents.
+    /// The places in `keys` of captures that are not there, each with the files of its earlier contents, which
+    /// [`Self::write`] replaces. Removes those of captures that are there, and what killed processes have left.
     ///
     /// # Errors
     ///
     /// A directory that cannot be read, or has a Parquet file that is not of a capture.
-    pub fn missing(&self, keys: &[CaptureKey]) -> Result<Vec<usize>, StoreError> {
+    pub fn missing(&self, keys: &[CaptureKey]) -> Result<Vec<(usize, Vec<String>)>, StoreError> {
         let files: Vec<String> = keys.iter().map(CaptureKey::file).collect();
         let own: BTreeSet<&str> = files.iter().map(String::as_str).collect();
         let begins: BTreeSet<String> = keys.iter().map(CaptureKey::begin).collect();
         let mut present = BTreeSet::new();
+        let mut earlier = BTreeMap::<String, Vec<String>>::new();
         for name in directory::names(&self.directory)? {
-            let whole = directory::part_of(&name).unwrap_or(&name);
+            let part_of = directory::part_of(&name);
+            let whole = part_of.unwrap_or(&name);
             if !is_of_a_capture(whole) {
                 if name.ends_with(PARQUET) && !name.starts_with('.') {
                     return Err(StoreError::Foreign(self.directory.join(name)));
                 }
             } else if begins.contains(&whole[..BEGIN]) && !own.contains(whole) {
-                self.remove(&name);
+                if part_of.is_some() {
+                    self.remove(&name);
+                } else {
+                    earlier.entry(whole[..BEGIN].to_owned()).or_default().push(name);
+                }
             } else {
                 present.insert(name);
             }
@@ -121,7 +128,16 @@ impl CaptureStore {
         let is_left =
             |name: &&String| directory::part_of(name).is_some_and(|it| present.contains(it));
         present.iter().filter(is_left).for_each(|name| self.remove(name));
-        Ok((0..keys.len()).filter(|at| !present.contains(&files[*at])).collect())
+        let mut missing = Vec::new();
+        for (place, key) in keys.iter().enumerate() {
+            let earlier = earlier.get(&key.begin()).map_or(&[][..], Vec::as_slice);
+            if present.contains(&files[place]) {
+                earlier.iter().for_each(|name| self.remove(name));
+            } else {
+                missing.push((place, earlier.to_vec()));
+            }
+        }
+        Ok(missing)
     }
 
     /// Whether the exchanges of this capture are there.
@@ -130,12 +146,17 @@ impl CaptureStore {
         self.path_of(key).exists()
     }
 
-    /// Writes the exchanges of a capture, unless they are there.
+    /// Writes the exchanges of a capture, unless they are there, and then removes the files `earlier`.
     ///
     /// # Errors
     ///
     /// A file that cannot be written.
-    pub fn write(&self, key: &CaptureKey, exchanges: Vec<Column>) -> Result<(), StoreError> {
+    pub fn write(
+        &self,
+        key: &CaptureKey,
+        exchanges: Vec<Column>,
+        earlier: &[String],
+    ) -> Result<(), StoreError> {
         let path = self.path_of(key);
         let file = directory::begin(path.clone())?;
         let rows = exchanges.first().map_or(0, rows_of);
@@ -145,7 +166,9 @@ impl CaptureStore {
             path: path.clone(),
             what: error.to_string(),
         })?;
-        file.complete_once(&bytes).map(drop).map_err(|error| StoreError::Io { path, error })
+        file.complete_once(&bytes).map_err(|error| StoreError::Io { path, error })?;
+        earlier.iter().for_each(|name| self.remove(name));
+        Ok(())
     }
 
     /// The exchanges of a capture, if they are there.
@@ -278,16 +301,17 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let store = CaptureStore::open(scratch.path(), None).unwrap();
         let keys = [key("/a.pcap", 5), key("/b.pcap", 5), key("/c.pcap", 5)];
-        assert_eq!(store.missing(&keys).unwrap(), [0, 1, 2]);
-        store.write(&keys[0], exchanges(&[1.5, 2.0])).unwrap();
-        store.write(&keys[2], exchanges(&[])).unwrap();
-        assert_eq!(store.missing(&keys).unwrap(), [1]);
+        let none = Vec::<String>::new;
+        assert_eq!(store.missing(&keys).unwrap(), [(0, none()), (1, none()), (2, none())]);
+        store.write(&keys[0], exchanges(&[1.5, 2.0]), &[]).unwrap();
+        store.write(&keys[2], exchanges(&[]), &[]).unwrap();
+        assert_eq!(store.missing(&keys).unwrap(), [(1, none())]);
         let again = CaptureStore::join(scratch.path(), None).unwrap();
         assert_eq!(again.read(&keys[0]).unwrap(), Some(exchanges(&[1.5, 2.0])));
         assert_eq!(again.read(&keys[1]).unwrap(), None);
         assert_eq!(again.read(&keys[2]).unwrap(), Some(exchanges(&[])));
         // That it is there is success, and the first one counts.
-        store.write(&keys[0], exchanges(&[9.0])).unwrap();
+        store.write(&keys[0], exchanges(&[9.0]), &[]).unwrap();
         assert_eq!(store.read(&keys[0]).unwrap(), Some(exchanges(&[1.5, 2.0])));
     }
 
@@ -296,19 +320,30 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let store = CaptureStore::open(scratch.path(), None).unwrap();
         let (a, b) = (key("/a.pcap", 5), key("/b.pcap", 5));
-        store.write(&a, exchanges(&[1.0])).unwrap();
-        store.write(&b, exchanges(&[2.0])).unwrap();
+        store.write(&a, exchanges(&[1.0]), &[]).unwrap();
+        store.write(&b, exchanges(&[2.0]), &[]).unwrap();
         let mut with_secrets = a.clone();
         with_secrets.secrets.push(a.capture.clone());
         let mut touched = a.clone();
         touched.capture.modified_ns += 1;
         for changed in [key("/a.pcap", 6), with_secrets, touched] {
             assert!(!store.has(&changed));
-            assert_eq!(store.missing(std::slice::from_ref(&changed)).unwrap(), [0]);
-            assert_eq!(parquet_files(scratch.path()), 1, "its earlier content is removed");
-            store.write(&changed, exchanges(&[3.0])).unwrap();
+            let missing = store.missing(std::slice::from_ref(&changed)).unwrap();
+            let [(0, earlier)] = &missing[..] else { panic!("{missing:?}") };
+            assert_eq!(
+                (earlier.len(), parquet_files(scratch.path())),
+                (1, 2),
+                "it is kept until then"
+            );
+            store.write(&changed, exchanges(&[3.0]), earlier).unwrap();
             assert!(store.has(&changed) && store.has(&b));
+            assert_eq!(parquet_files(scratch.path()), 2, "its earlier content is removed");
         }
+        // A process has ended between the two.
+        store.write(&a, exchanges(&[1.0]), &[]).unwrap();
+        assert_eq!(parquet_files(scratch.path()), 3);
+        assert!(store.missing(&[a, b]).unwrap().is_empty());
+        assert_eq!(parquet_files(scratch.path()), 2);
     }
 
     #[test]
@@ -339,7 +374,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let store = CaptureStore::open(scratch.path(), None).unwrap();
         let (a, b) = (key("/a.pcap", 5), key("/b.pcap", 5));
-        store.write(&a, exchanges(&[1.0])).unwrap();
+        store.write(&a, exchanges(&[1.0]), &[]).unwrap();
         fs::copy(store.path_of(&a), store.path_of(&b)).unwrap();
         let refused = store.read(&b).unwrap_err().to_string();
         assert!(refused.contains("is not of /b.pcap") && refused.contains(&b.file()), "{refused}");
@@ -352,7 +387,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let store = CaptureStore::open(scratch.path(), None).unwrap();
         let a = key("/a.pcap", 5);
-        store.write(&a, exchanges(&[1.0])).unwrap();
+        store.write(&a, exchanges(&[1.0]), &[]).unwrap();
         let left = scratch.path().join(format!(".{}.abcdefghijkl.part", a.file()));
         fs::write(&left, "half").unwrap();
         let begun = directory::begin(store.path_of(&a)).unwrap();
