@@ -4,6 +4,8 @@
 #   ackwise-VERSION-x86_64-linux.tar.zst         for glibc 2.17 and later, with manual pages and completions
 #   ackwise-VERSION-x86_64-linux-static.tar.zst  the program alone, for containers
 #   ackwise_VERSION_amd64.deb                    the first one for Debian and Ubuntu
+#   ackwise-VERSION-cp311-abi3-manylinux….whl    the Python package, for glibc 2.17 and Python 3.11, and later
+#   ackwise-VERSION.tar.gz                       its source
 #   ackwise-VERSION-symbols.tar.zst              symbols of both programs
 #   ackwise-VERSION.cdx.json                     dependencies (CycloneDX)
 #   SHA256SUMS
@@ -31,11 +33,16 @@ export CFLAGS_x86_64_unknown_linux_gnu=$map
 
 build() {
     [ -x .venv/bin/pip ] || python3 -m venv .venv
-    .venv/bin/pip install --quiet --disable-pip-version-check --no-deps cargo-zigbuild==0.24.1 ziglang==0.17.1
+    .venv/bin/pip install --quiet --disable-pip-version-check --no-deps \
+        cargo-zigbuild==0.24.1 maturin==1.16.0 ziglang==0.17.1
     local options=(--profile dist --locked --package ackwise --features parquet)
     RUSTFLAGS=$remap CARGO_TARGET_DIR=$work/glibc cargo-zigbuild zigbuild "${options[@]}" --target $target.2.17
     RUSTFLAGS="$remap -C target-feature=+crt-static" CARGO_TARGET_DIR=$work/static \
         cargo build "${options[@]}" --target $target
+    rm -rf "$work/wheels"
+    RUSTFLAGS=$remap CARGO_TARGET_DIR=$work/glibc maturin build --zig --compatibility manylinux_2_17 --target $target \
+        --profile dist --locked --strip --manifest-path crates/python/Cargo.toml --out "$work/wheels"
+    maturin sdist --manifest-path crates/python/Cargo.toml --out "$work/wheels"
     rm -rf "$work/pages"
     ACKWISE_PAGES=$work/pages cargo test --quiet --locked --package ackwise --lib -- manual_pages
 }
@@ -78,6 +85,7 @@ pack() {
     done
     archive "ackwise-$version-symbols" "$tree"
     packaging/deb.sh "$version" "$work" "$out"
+    cp "$work"/wheels/* "$out"
     cargo metadata --locked --format-version 1 --features ackwise/parquet --filter-platform $target |
         python3 packaging/sbom.py > "$out/ackwise-$version.cdx.json"
     (cd "$out" && sha256sum -- * > SHA256SUMS)

@@ -44,6 +44,14 @@ as_nobody() {
 }
 list() { (cd "$root" && find etc usr var/lib -xdev ! -path '*/dpkg/*' ! -path '*/apt/*' ! -path 'var/lib/systemd/*' | sort); }
 
+# In an environment of its own, without a registry.
+wheel() {
+    inside python3 -m venv /tmp/venv &&
+        inside /tmp/venv/bin/pip install --quiet --no-index --find-links /tmp/wheels ackwise &&
+        says close-race 0 /tmp/venv/bin/ackwise explain --sample &&
+        says 'rows: True' 0 /tmp/venv/bin/python -c 'import ackwise; print("rows:", len(ackwise.run("stalls")) > 0)'
+}
+
 try_programs() {
     good 'names, from the package' names /usr/bin/ackwise
     good 'certificates, from the package' certificates /usr/bin/ackwise
@@ -55,6 +63,7 @@ try_programs() {
     good 'names, static' names /tmp/ackwise-static
     good 'certificates, static' certificates /tmp/ackwise-static
     good 'explain --sample, static' says close-race 0 /tmp/ackwise-static explain --sample
+    good 'wheel' wheel
 }
 
 try_root() {
@@ -79,6 +88,8 @@ try_root() {
     before=$(list)
     install -m 755 "$work/programs/static/ackwise" "$root/tmp/ackwise-static"
     cp "$out"/ackwise_*.deb "$root/tmp/ackwise.deb"
+    rm -rf "$root/tmp/venv" "$root/tmp/wheels"
+    install -D -t "$root/tmp/wheels" "$out"/ackwise-*.whl
     good 'install' inside dpkg -i /tmp/ackwise.deb
     try_programs
     good 'purge' inside dpkg --purge ackwise
@@ -92,7 +103,7 @@ release=here
 good 'lintian has no errors' lintian --fail-on error --allow-root "$out"/ackwise_*.deb
 good 'sums' sh -c "cd '$out' && sha256sum --check --quiet SHA256SUMS"
 mkdir -p "$work/roots"
-common=ca-certificates,man-db,bash-completion
+common=ca-certificates,man-db,bash-completion,python3-venv
 try_root bookworm $common
 try_root trixie $common,libnss-resolve,libnss-myhostname
 exit $failed

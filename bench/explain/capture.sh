@@ -2,8 +2,8 @@
 #
 #   unshare --mount --pid --fork --kill-child --mount-proc sh capture.sh FILE KIND RESPONSES
 #
-# KIND is `full` (20,000 bytes, many per connection) or `short` (300 bytes, one connection each). The namespaces' names are in a private
-# /run, and all processes started here end with this one, so nothing is left behind.
+# KIND is `full` (20,000 bytes, many per connection), `short` (300 bytes, one connection each) or `kept` (300 bytes, many
+# per connection). The namespaces' names are in a private /run, and all processes started here end with this one, so nothing is left behind.
 set -eu
 trap 'exit 130' INT TERM HUP
 file=$1 kind=$2 responses=$3
@@ -28,6 +28,7 @@ ip netns exec client sh -c 'echo "1024 65535" > /proc/sys/net/ipv4/ip_local_port
 
 head -c 20000 /dev/urandom > "$work/www/full"
 head -c 300 /dev/urandom > "$work/www/short"
+cp "$work/www/short" "$work/www/kept"
 cat > "$work/nginx.conf" <<END
 worker_processes 1; error_log $work/error.log; pid $work/nginx.pid;
 events { worker_connections 1024; }
@@ -42,7 +43,7 @@ for _ in $(seq 100); do grep -q 'listening on' "$work/tcpdump.log" && break; sle
 
 # One address after the other, each with fewer connections than the client has ports.
 case $kind in
-    full) parts=1 header='Accept: */*' ;;
+    full | kept) parts=1 header='Accept: */*' ;;
     short) parts=4 header='Connection: close' ;;
 esac
 for server in $(seq $parts); do

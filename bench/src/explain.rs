@@ -4,7 +4,7 @@
 //! times as long, reads the beginning of one. The captures are recorded here, from wrk and nginx
 //! over a veth pair. `docs/figures/explain-speed.md` discusses the fairness of the comparison.
 
-mod captures;
+pub(super) mod captures;
 mod comparison;
 mod decryption;
 mod reader;

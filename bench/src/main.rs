@@ -19,6 +19,7 @@ mod page;
 mod peak;
 mod program;
 mod progress;
+mod python;
 mod rounds;
 mod sim;
 mod tap;
@@ -35,6 +36,7 @@ use anyhow::{Context, ensure};
 use lexopt::prelude::*;
 
 use self::machine::Load;
+use self::python::{Python, What};
 use self::rounds::{Round, Sample};
 use ackwise_units::statistics::Spread;
 use xtask::install::{self, needs::Package};
@@ -204,19 +206,19 @@ fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chore> {
 /// Prints every benchmark with its question.
 fn list() {
     for benchmark in all() {
-        println!("{:<10} {}", benchmark.name(), benchmark.question());
+        println!("{:<15} {}", benchmark.name(), benchmark.question());
     }
-    println!("{:<10} {}", sim::NAME, sim::QUESTION);
-    println!("{:<10} {}", explain::NAME, explain::QUESTION);
-    println!("{:<10} {}", check::NAME, check::QUESTION);
-    println!("{:<10} {}", load::NAME, load::QUESTION);
-    println!("{:<10} {}", hostile::NAME, hostile::QUESTION);
-    println!("{:<10} {}", failures::NAME, failures::QUESTION);
-    println!("{:<10} {}", agree::NAME, agree::QUESTION);
-    println!("{:<10} {}", kernel::NAME, kernel::QUESTION);
-    println!("{:<10} {}", truth::NAME, truth::QUESTION);
-    println!("{:<10} {}", tune::NAME, tune::QUESTION);
-    println!("{:<10} {}", pace::NAME, pace::QUESTION);
+    println!("{:<15} {}", sim::NAME, sim::QUESTION);
+    println!("{:<15} {}", explain::NAME, explain::QUESTION);
+    println!("{:<15} {}", check::NAME, check::QUESTION);
+    println!("{:<15} {}", load::NAME, load::QUESTION);
+    println!("{:<15} {}", hostile::NAME, hostile::QUESTION);
+    println!("{:<15} {}", failures::NAME, failures::QUESTION);
+    println!("{:<15} {}", agree::NAME, agree::QUESTION);
+    println!("{:<15} {}", kernel::NAME, kernel::QUESTION);
+    println!("{:<15} {}", truth::NAME, truth::QUESTION);
+    println!("{:<15} {}", tune::NAME, tune::QUESTION);
+    println!("{:<15} {}", pace::NAME, pace::QUESTION);
 }
 
 /// Runs the benchmark called `name` and prints the results.
@@ -252,7 +254,8 @@ fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
 
 /// The registry: a new two-sided benchmark needs one file and one line here.
 fn all() -> Vec<Box<dyn Benchmark>> {
-    vec![Box::new(page::Page::default())]
+    let python = [What::Runs, What::Captures, What::Handover].map(Python::boxed);
+    [Box::new(page::Page::default()) as Box<dyn Benchmark>].into_iter().chain(python).collect()
 }
 
 fn print(benchmark: &dyn Benchmark, rounds: &[Round]) {

@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 use xtask::install::needs::Package;
 use xtask::process::{self, End, Output};
 
-pub(super) const PACKAGES: &[Package] = &[
+pub(crate) const PACKAGES: &[Package] = &[
     Package { name: "nginx", purpose: "the server that is captured", service: Some("nginx") },
     Package { name: "wrk", purpose: "the client that is captured", service: None },
     Package { name: "iproute2", purpose: "namespaces, a veth pair", service: None },
@@ -21,18 +21,20 @@ pub(super) const PACKAGES: &[Package] = &[
 
 /// The contents of a capture.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Responses of 20,000 bytes, 100 per connection, with whole packets.
     Full,
     /// The same packets, truncated to 128 bytes.
     Cut,
     /// One connection per response of 300 bytes, with whole packets.
     Short,
+    /// Responses of 300 bytes, 100 per connection, with whole packets.
+    Kept,
 }
 
 /// An existing capture.
 #[derive(Clone, Debug)]
-pub(super) struct Capture {
+pub(crate) struct Capture {
     pub(super) kind: Kind,
     pub(super) file: PathBuf,
     pub(super) packets: u64,
@@ -41,7 +43,7 @@ pub(super) struct Capture {
 }
 
 impl Kind {
-    /// In the order in which one is made from the other.
+    /// Those that are explained beside other programs, in the order in which one is made from the other.
     const ALL: [Self; 3] = [Self::Full, Self::Cut, Self::Short];
 
     /// File name without extension.
@@ -50,6 +52,7 @@ impl Kind {
             Self::Full => "full",
             Self::Cut => "cut",
             Self::Short => "short",
+            Self::Kept => "kept",
         }
     }
 
@@ -59,15 +62,17 @@ impl Kind {
             Self::Full => "50,000 responses of 20,000 bytes, 100 on each connection",
             Self::Cut => "the same packets, 128 bytes of each",
             Self::Short => "130,000 connections with a response of 300 bytes each",
+            Self::Kept => "1,000,000 responses of 300 bytes, 100 on each connection",
         }
     }
 
     /// Minimum number of packets in a complete capture: full segments of 1448 bytes without ACKs;
-    /// eight packets per connection.
+    /// eight packets per connection; a request and a response.
     const fn fewest_packets(self) -> u64 {
         match self {
             Self::Full | Self::Cut => 700_000,
             Self::Short => 8 * 130_000,
+            Self::Kept => 2 * 1_000_000,
         }
     }
 
@@ -77,6 +82,7 @@ impl Kind {
             Self::Full => record(file, "full", "50000"),
             Self::Cut => cut(file, &directory.join("full.pcap")),
             Self::Short => record(file, "short", "130000"),
+            Self::Kept => record(file, "kept", "1000000"),
         }
     }
 }
@@ -91,7 +97,12 @@ pub(super) fn provide(directory: &Path) -> anyhow::Result<Vec<Capture>> {
     Kind::ALL.into_iter().map(|kind| provide_one(kind, directory)).collect()
 }
 
-fn provide_one(kind: Kind, directory: &Path) -> anyhow::Result<Capture> {
+/// The capture in `directory`; created if it is missing or incomplete.
+///
+/// # Errors
+///
+/// If it cannot be created.
+pub(crate) fn provide_one(kind: Kind, directory: &Path) -> anyhow::Result<Capture> {
     let file = directory.join(kind.name()).with_extension("pcap");
     if let Ok(capture) = look_at(kind, &file) {
         return Ok(capture);

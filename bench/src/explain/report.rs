@@ -55,7 +55,7 @@ fn targets(kind: Kind, ours: &Measured, tcptrace: &Measured) {
 /// choice).
 const fn least(kind: Kind) -> (f64, f64) {
     match kind {
-        Kind::Full | Kind::Short => (1.5, 3.0),
+        Kind::Full | Kind::Short | Kind::Kept => (1.5, 3.0),
         Kind::Cut => (0.94, 1.6),
     }
 }

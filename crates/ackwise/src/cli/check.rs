@@ -56,8 +56,9 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t)]
     stack: Stack,
 
-    /// Copy the congestion control, loss detection, timers and initial window of this TCP, as in experiment files;
-    /// each check still sets its own acknowledgements, window and options (ackwise stack only)
+    /// Use the congestion control, loss detection, timers and initial window of this TCP (ackwise stack only)
+    ///
+    /// The names are those of experiment files. When to acknowledge, window and TCP options stay those of each check.
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "PRESET", value_parser = preset::parser(), requires = "url")]
     tcp: Option<Preset>,
@@ -375,8 +376,7 @@ enum FailOn {
     Unknown,
     /// A failure or a warning
     Warn,
-    /// A failure: a stall of at least 10 ms that ends when the client's ACK arrives, or an incorrect
-    /// response
+    /// A failure: an incorrect response, or a stall of at least 10 ms that ends when the client's ACK arrives
     #[default]
     Fail,
 }

@@ -60,7 +60,7 @@ pub(crate) struct Explain {
     #[arg(long)]
     sample: bool,
 
-    /// Write that recording to FILE, and do nothing else
+    /// Write the recording of --sample to FILE, and exit
     #[arg(long, value_name = "FILE", exclusive = true)]
     save_sample: Option<PathBuf>,
 
@@ -127,7 +127,7 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "CAUSE[=TIME]|failures[=N]", value_parser = Limit::parse)]
     fail_on: Vec<Limit>,
 
-    /// List the rules that decide the cause, and the doubts that limit confidence
+    /// List the rules that decide the cause, and those that lower confidence
     ///
     /// JSON gives the rule of each verdict, and the doubt that limits its confidence.
     #[arg(long)]

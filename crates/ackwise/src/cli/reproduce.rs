@@ -45,11 +45,11 @@ pub(crate) struct Reproduce {
     /// Simulate the experiments, or run them in real time on this machine's kernel (Linux only; about 25 minutes for
     /// all papers, 3 with --quick)
     ///
-    /// With `kernel`, also prints the simulator's results with Linux's TCP and with the paper's.
+    /// With `kernel`, also prints two simulated results: with Linux's TCP, and with the TCP of the paper.
     #[arg(long, value_name = "WORLD", value_enum, default_value_t = OnWorld::Sim)]
     on: OnWorld,
 
-    /// With --on kernel, repeat each case until in N runs no packet was late, and report the medians
+    /// With --on kernel, repeat each case until N runs had no late packet, and report the medians
     #[arg(long, value_name = "N", value_parser = whole(NonZeroU32::MIN..=MOST_REPEATS))]
     repeat: Option<NonZeroU32>,
 

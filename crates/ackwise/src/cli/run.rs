@@ -72,7 +72,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "WORLD", value_enum, default_value_t = WorldName::Sim)]
     on: WorldName,
 
-    /// With --on kernel or wire, repeat each row until in N runs no packet was late, and report the medians
+    /// With --on kernel or wire, repeat each row until N runs had no late packet, and report the medians
     #[arg(long, value_name = "N", value_parser = whole(1..=1_000_u32), default_value_t = 1)]
     repeat: u32,
 

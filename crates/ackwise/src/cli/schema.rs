@@ -25,8 +25,8 @@ use super::{
 
 /// Print the JSON Schema of a command's --json output, or of experiment files
 ///
-/// `experiment` describes experiment files, for editors; all others, the output of commands. Each JSON document
-/// begins with its format and version, such as {"format": {"name": "ackwise-check", "version": 1}, …}. Within a
+/// `experiment` describes experiment files, so that an editor can check them. All other formats are the output of commands.
+/// Each JSON document begins with its format and version, such as {"format": {"name": "ackwise-check", "version": 1}, …}. Within a
 /// version, keys may be added, but are never renamed or removed. Without NAME, lists all formats.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

@@ -494,5 +494,5 @@ Examples:
   ackwise serve public --copies sendfile   send files by sendfile, without a copy in user space
   sudo ackwise serve --stack ackwise --negotiate-time-wait
 
-GETWEB and CLIENT_CLOSE are methods of the papers. Their formats are documented in crate
-ackwise-http, modules getweb and client_close.";
+GETWEB (Gürkan 1998) and CLIENT_CLOSE (Faber, Touch and Yue 1997) are HTTP methods that papers
+proposed. Crate ackwise-http documents their formats, in modules getweb and client_close.";

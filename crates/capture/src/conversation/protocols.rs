@@ -169,7 +169,7 @@ impl Judged {
         match self {
             Self::Exchanges => "exchanges",
             Self::Messages => "messages",
-            Self::ByTcpAlone => "by TCP alone: turns of data",
+            Self::ByTcpAlone => "by TCP alone",
             Self::NotDivided(_) => "not divided",
         }
     }

@@ -30,9 +30,9 @@ pub(super) struct Arguments {
 
     /// Use at most SHARE of one processor on average [default: 5%]
     ///
-    /// Under more load, follows only one connection in 2, 4, and so on, chosen by addresses and ports. The
-    /// report gives the share, and for how long. Bursts can exceed SHARE by up to one second of processor
-    /// time. 100% uses a whole processor.
+    /// Under more load, follows only one connection in 2, 4, and so on, chosen by addresses and ports. The report says
+    /// which part of the connections was followed, and for how long. Bursts can exceed SHARE by up to one second of
+    /// processor time. 100% uses a whole processor.
     #[arg(long, value_name = "SHARE", value_parser = quantity::percent(1..=MOST_PERCENT))]
     cpu: Option<u32>,
 }
