@@ -36,7 +36,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Capture {
     pub(super) kind: Kind,
-    pub(super) file: PathBuf,
+    pub(crate) file: PathBuf,
     pub(super) packets: u64,
     /// File size in bytes.
     pub(super) bytes: u64,
