@@ -69,12 +69,12 @@ try_programs() {
 try_root() {
     release=$1
     root=$work/roots/$release
-    [ -e "$root/made" ] || {
+    [ "$(cat "$root/made" 2> /dev/null)" = "$2" ] || {
         rm -rf "$root"
         # systemd-resolved cannot always be configured in a root without systemd; its module is there then.
         debootstrap --variant=minbase --include="$2" "$release" "$root" "$mirror" > "$work/debootstrap.log" ||
             [ -e "$root/usr/lib/x86_64-linux-gnu/libnss_resolve.so.2" ]
-        touch "$root/made"
+        printf '%s\n' "$2" > "$root/made"
     }
     mount --bind /proc "$root/proc"
     mount --bind /dev "$root/dev"
@@ -101,6 +101,13 @@ try_root() {
 
 release=here
 good 'lintian has no errors' lintian --fail-on error --allow-root "$out"/ackwise_*.deb
+# Its members and its lock fit together.
+source_package() {
+    rm -rf "$work/source" && mkdir "$work/source" &&
+        tar -C "$work/source" --strip-components=1 -xzf "$out"/ackwise-*[0-9].tar.gz &&
+        cargo metadata --locked --offline --quiet --format-version 1 --manifest-path "$work/source/Cargo.toml" > /dev/null
+}
+good 'source of the Python package' source_package
 good 'sums' sh -c "cd '$out' && sha256sum --check --quiet SHA256SUMS"
 mkdir -p "$work/roots"
 common=ca-certificates,man-db,bash-completion,python3-venv

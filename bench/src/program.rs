@@ -42,7 +42,7 @@ pub(crate) fn build_with(features: &[&str]) -> anyhow::Result<PathBuf> {
 /// Removes the variables that `cargo run` sets for xtask. Build scripts that depend on them
 /// (ring's) would otherwise rerun, and half of the program would be rebuilt whenever builds by hand
 /// and by this benchmark alternate.
-fn forget_package(command: &mut Command) {
+pub(crate) fn forget_package(command: &mut Command) {
     let names = env::vars_os().map(|(name, _)| name);
     let of_package = |name: &OsString| {
         name.to_str().is_some_and(|it| it.starts_with("CARGO_PKG_") || it == "CARGO_MANIFEST_DIR")

@@ -1,7 +1,7 @@
 //! What the Python package costs beside the command: processor time of short runs and of many captures, and memory for
 //! handing over a table of a million exchanges.
 //!
-//! The wheel is built as a release is, and the command with the same features. Both take one processor for each thread.
+//! Wheel and command are built with the release profile and the same features.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -171,6 +171,7 @@ fn install_wheel() -> anyhow::Result<()> {
         let mut command = Command::new(program);
         command.args(arguments).arg(file).env("PATH", install::path());
         // Its own, because other features would have the program built again each time.
+        program::forget_package(&mut command);
         command.env("CARGO_TARGET_DIR", Path::new(DIRECTORY).join("build"));
         let end = process::run(&mut command, Output::Inherit, BUILD_LIMIT)?;
         ensure!(end == End::Succeeded, "{command:?}: {end:?}");

@@ -42,7 +42,8 @@ cargo xtask bench tune --buffers [--links mixed|alike] [--each KIB] [--seconds N
     --buffer-memory, an equal split, and the kernel's autotuning. Needs root; 90 s for each of 16 rows.
     --links takes one of the two tables; --each sets the pool of memory for each client (64 KiB).
 cargo xtask bench tune --limits [--seconds N]
-    Count whom HAProxy, Apache, h2o, Envoy and nginx at a limit of 200 serve with and without tune. Needs root.
+    Count whom HAProxy, Apache, h2o, Envoy, nginx, Varnish and lighttpd at a limit of 200 serve with and
+    without tune. Needs root; 19 minutes.
 cargo xtask bench tune --upward [--requests N]
     Count requests that fail at nginx, HAProxy and Envoy while tune closes their idle connections to the
     server behind them: 10,000 requests, half of them POST. Needs root; half a minute for each of 6 rows.

@@ -12,8 +12,11 @@ use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, Output, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
+    process::{Child, Command, Output, Stdio},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        mpsc::{self, Receiver},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -859,7 +862,7 @@ fn undo() -> Output {
 /// A run with `--apply` that has made its first change.
 struct Tuning {
     process: Child,
-    lines: BufReader<ChildStdout>,
+    lines: Receiver<String>,
     /// What was read of them.
     text: String,
 }
@@ -872,7 +875,14 @@ impl Tuning {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap());
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            let mut line = String::new();
+            while output.read_line(&mut line).is_ok_and(|size| size > 0)
+                && sender.send(std::mem::take(&mut line)).is_ok()
+            {}
+        });
         let mut tuning = Self { process, lines, text: String::new() };
         tuning.read_until(|_| true);
         tuning
@@ -881,10 +891,10 @@ impl Tuning {
     /// Reads lines until there is one that `is_last`.
     fn read_until(&mut self, is_last: impl Fn(&str) -> bool) {
         loop {
-            let begin = self.text.len();
-            self.lines.read_line(&mut self.text).unwrap();
-            assert!(self.text.len() > begin, "the run has ended: {}", self.text);
-            if is_last(&self.text[begin..]) {
+            let line = self.lines.recv_timeout(LIMIT);
+            let line = line.unwrap_or_else(|error| panic!("{error}: {}", self.text));
+            self.text += &line;
+            if is_last(&line) {
                 return;
             }
         }
@@ -903,7 +913,7 @@ impl Tuning {
     /// What it prints until it ends by itself.
     fn rest(&mut self) -> String {
         let mut text = std::mem::take(&mut self.text);
-        self.lines.read_to_string(&mut text).unwrap();
+        text.extend(self.lines.iter());
         self.process.wait().unwrap();
         text
     }

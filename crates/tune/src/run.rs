@@ -451,7 +451,7 @@ impl<'a> Run<'a> {
     /// Restores every value, and removes the journal if that worked.
     fn give_back(&mut self) {
         let Some(journal) = self.journal.take() else { return };
-        let mut restored = BTreeSet::new();
+        let (mut restored, mut others) = (BTreeSet::new(), BTreeSet::new());
         let fates = undo::restore(journal.records());
         let mut failed = Vec::new();
         for (record, fate) in journal.records().iter().zip(&fates) {
@@ -461,6 +461,7 @@ impl<'a> Run<'a> {
                 }
                 Fate::Gone if record.remote.is_some() => {}
                 Fate::Restored | Fate::Gone | Fate::Changed(_) | Fate::Failed(_) => {
+                    others.insert(record.cookie);
                     self.tell(&undo::line(record, fate, self.began.elapsed()));
                 }
             }
@@ -468,8 +469,9 @@ impl<'a> Run<'a> {
                 failed.push(record.clone());
             }
         }
-        if !restored.is_empty() {
-            let words = counted(restored.len() as u64, "connection");
+        let whole = restored.difference(&others).count() as u64;
+        if whole > 0 {
+            let words = counted(whole, "connection");
             self.say(Act::GivenBack, format!("{words} have their original values again"));
         }
         let paces = self.stop_pacing();

@@ -67,10 +67,11 @@ pub(crate) struct Tune {
 
     /// Size all send and receive buffers in use to fit into SIZE of memory, such as 64MiB
     ///
-    /// Every 2 s, computes from losses, round trip and rate how much buffer each busy connection can use (E2-ATBT,
-    /// Okamoto et al. 2001). If the sum exceeds SIZE, the largest buffers are cut to equal sizes. Replaces the kernel's
-    /// autotuning of these buffers (SO_SNDBUF, SO_RCVBUF). Sets TCP_NODELAY on connections whose send buffer it sizes,
-    /// because the kernel exceeds the limit otherwise. Needs Linux 5.14.
+    /// Every 2 s, or less often so that it takes at most 2 % of a processor, computes from losses, round trip and rate
+    /// how much buffer each busy connection can use (E2-ATBT, Okamoto et al. 2001). If the sum exceeds SIZE, the
+    /// largest buffers are cut to equal sizes. Replaces the kernel's autotuning of these buffers (SO_SNDBUF,
+    /// SO_RCVBUF). Sets TCP_NODELAY on connections whose send buffer it sizes, because the kernel exceeds the limit
+    /// otherwise. Needs Linux 5.14.
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes(65_536..=u32::MAX))]
     buffer_memory: Option<u32>,
 

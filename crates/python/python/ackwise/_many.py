@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 from . import _native
-from ._errors import CaptureError
+from ._errors import CaptureError, Error
 from ._executor import Failed, each
 from ._probe import check, expect_build
 from ._report import Path, explain
@@ -79,6 +79,8 @@ def explain_many(
     files = [os.fsdecode(path) for path in paths]
     several = [keys] if isinstance(keys, (str, os.PathLike)) else keys
     secrets = [_stamp(path) for path in several]
+    for why in _not_text([path for path, _, _ in secrets]).values():
+        raise Error(why)
     with _threads() if executor is None else nullcontext(executor) as workers:
         if store is None:
             return _through_executor(files, secrets, filter, workers)
@@ -96,7 +98,7 @@ def _threads() -> ThreadPoolExecutor:
 def _stamp(path: Path) -> _Stamp:
     """Where a file is, its size, and when it was written last."""
     status = os.stat(path)
-    return os.path.abspath(path), status.st_size, status.st_mtime_ns
+    return os.path.abspath(os.fsdecode(path)), status.st_size, status.st_mtime_ns
 
 
 def _through_executor(
@@ -124,7 +126,7 @@ def _through_store(
     _native.Request([], None, None, [], filter, 1)
     store = _native.Captures.open(directory, filter)
     keys: dict[int, _Key] = {}
-    reasons = _not_text([os.path.abspath(file) for file in files])
+    reasons = _not_text(files)
     for at, file in enumerate(files):
         if at not in reasons:
             try:
@@ -150,9 +152,9 @@ def _through_store(
 
 
 def _not_text(paths: list[str]) -> dict[int, str]:
-    """Why a path cannot be in a table: it is not UTF-8."""
-    shown = [_shown(path) for path in paths]
-    return {at: f"{shown[at]}: name is not UTF-8" for at, path in enumerate(paths) if shown[at] != path}
+    """Why a path cannot be in a table: it, or its directory, is not UTF-8."""
+    whole = [os.path.abspath(path) for path in paths]
+    return {at: f"{_shown(paths[at])}: name is not UTF-8" for at, path in enumerate(whole) if _shown(path) != path}
 
 
 def _shown(path: str) -> str:

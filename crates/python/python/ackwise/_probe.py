@@ -77,12 +77,13 @@ def _by_tasks(executor: Executor, directory: str | None, plan: bytes | None, pro
     try:
         for _ in range(workers(executor)):
             futures.append(executor.submit(_answer, directory, plan, probe))
-        # All of them: then none writes a file any more.
         wait(futures)
         return [future.result() for future in futures]
     finally:
         for future in futures:
             future.cancel()
+        # Then none writes a file any more.
+        wait(futures)
 
 
 def _by_dask(client: Any, directory: str | None, plan: bytes | None, probe: str) -> Iterable[_Answer]:

@@ -1,4 +1,4 @@
-//! Send and receive buffers under a budget: every two seconds, what each connection can use (E2-ATBT), a
+//! Send and receive buffers under a budget: every two seconds, if that takes little time, what each connection can use (E2-ATBT), a
 //! division of the budget, and `SO_SNDBUF` and `SO_RCVBUF` of those whose share has changed.
 //!
 //! Sizes are the kernel's: memory with its bookkeeping. The kernel exceeds a limit by up to one packet of 64 KB, so the
@@ -70,7 +70,7 @@ struct Assigned {
 }
 
 impl Buffers {
-    /// Whether a connection was there at the last scan.
+    /// Whether a connection took part in the last division, or could have. One beyond [`CONNECTIONS_LIMIT`] did not.
     pub(super) fn contains(&self, cookie: u64) -> bool {
         self.seen.contains_key(&cookie)
     }
@@ -97,7 +97,8 @@ impl Buffers {
                 seen.sender.observe(shown);
                 let arrived = info.bytes_received.saturating_sub(seen.received);
                 let unread = u64::from(socket.receive_queue);
-                seen.arriving = match (unread >= RECEIVE_RULE.least.0, arrived >= UPLOAD) {
+                let is_upload = in_time(arrived, INTERVAL, interval) >= UPLOAD;
+                seen.arriving = match (unread >= RECEIVE_RULE.least.0, is_upload) {
                     // The time in which a window arrives is then that of the program.
                     (true, _) => Some(in_a_round_trip(arrived, info.rtt_us, interval)),
                     (false, true) => Some(in_a_round_trip(arrived, info.rcv_rtt_us, interval)),
@@ -159,8 +160,19 @@ impl Run<'_> {
         }
         self.buffers.last = Some(now);
         let before = spent();
-        let sockets = self.sized()?;
+        let sized = self.size_all(budget, since, now);
         self.looks_at_buffers.spend(spent_since(before));
+        sized
+    }
+
+    /// Divides the budget, `since` after the last time.
+    fn size_all(
+        &mut self,
+        budget: u64,
+        since: Option<Duration>,
+        now: Instant,
+    ) -> Result<(), TuneError> {
+        let sockets = self.sized()?;
         if since.is_some() {
             self.buffers.limits.observe(in_use(&sockets), budget);
         }
@@ -246,8 +258,13 @@ fn in_use(sockets: &[TcpSocket]) -> u64 {
 
 /// What arrives in a round trip if `arrived` bytes came evenly.
 fn in_a_round_trip(arrived: u64, round_trip_us: u32, interval: Option<Duration>) -> u64 {
+    in_time(arrived, Duration::from_micros(round_trip_us.into()), interval)
+}
+
+/// What arrives in `time` if `arrived` bytes came evenly in `interval`.
+fn in_time(arrived: u64, time: Duration, interval: Option<Duration>) -> u64 {
     let Some(interval) = interval.filter(|it| !it.is_zero()) else { return 0 };
-    let scaled = u128::from(arrived) * u128::from(round_trip_us) / interval.as_micros().max(1);
+    let scaled = u128::from(arrived) * time.as_micros() / interval.as_micros().max(1);
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
@@ -282,7 +299,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 const LEAST: u32 = 4_608;
 /// Our choice: what `net.core.wmem_max` allows on current kernels.
 const MOST: u32 = 8 << 20;
-/// A receive buffer takes part if so much arrived in an interval, or if more waits unread than the least size. Our choice:
+/// A receive buffer takes part if so much arrived in an [`INTERVAL`], or if more waits unread than the least size. Our choice:
 /// requests are smaller, and an upload at this rate needs no more than every connection has.
 const UPLOAD: u64 = 256 * 1_024;
 /// Largest receive buffer, in bytes of data: half of `net.ipv4.tcp_rmem`'s usual maximum.
