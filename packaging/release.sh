@@ -7,9 +7,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 here=$PWD
 twice=$here/target/release-twice
 rm -rf "$twice"
-for directory in "$twice/first" "$twice/another-place/second"; do
-    git clone --quiet "$here" "$directory"
-    "$directory/packaging/dist.sh"
-done
+directories=("$twice/first" "$twice/another-place/second")
+# Both before the builds, so that they are of one commit.
+for directory in "${directories[@]}"; do git clone --quiet "$here" "$directory"; done
+for directory in "${directories[@]}"; do "$directory/packaging/dist.sh"; done
 diff "$twice/first/target/dist/out/SHA256SUMS" "$twice/another-place/second/target/dist/out/SHA256SUMS" &&
     echo "the same twice: $twice/first/target/dist/out"

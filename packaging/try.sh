@@ -101,11 +101,11 @@ try_root() {
 
 release=here
 good 'lintian has no errors' lintian --fail-on error --allow-root "$out"/ackwise_*.deb
-# Its members and its lock fit together.
+# Its members fit together; its lock also has those of the whole workspace.
 source_package() {
     rm -rf "$work/source" && mkdir "$work/source" &&
         tar -C "$work/source" --strip-components=1 -xzf "$out"/ackwise-*[0-9].tar.gz &&
-        cargo metadata --locked --offline --quiet --format-version 1 --manifest-path "$work/source/Cargo.toml" > /dev/null
+        cargo metadata --offline --quiet --format-version 1 --manifest-path "$work/source/Cargo.toml" > /dev/null
 }
 good 'source of the Python package' source_package
 good 'sums' sh -c "cd '$out' && sha256sum --check --quiet SHA256SUMS"

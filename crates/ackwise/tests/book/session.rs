@@ -97,7 +97,9 @@ fn script(page: &Page) -> String {
         let text = &block.text;
         write!(script, "{{\n{text}}} > stdout.{number} 2> stderr.{number}\n").expect(STRING);
         writeln!(script, "echo $? > exit.{number}").expect(STRING);
-        if text.trim_end().ends_with('&') {
+        // A program in the background; the last line may keep its process.
+        let last = text.lines().rfind(|line| !line.ends_with("=$!"));
+        if last.is_some_and(|line| line.ends_with('&')) {
             for port in ports(&page.blocks[..=number]) {
                 writeln!(script, "await {port}").expect(STRING);
             }
