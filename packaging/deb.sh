@@ -35,6 +35,7 @@ Maintainer: $maintainer
 Installed-Size: $(du -sk --exclude=DEBIAN "$tree" | cut -f1)
 Depends: libc6 (>= 2.17)
 Recommends: ca-certificates
+Suggests: nftables
 Section: net
 Priority: optional
 Description: find the time that HTTP and TCP waste on each other

@@ -45,11 +45,20 @@ use outcome::{Failure, Outcome};
 /// Find, explain and reproduce stalls caused by the way HTTP and TCP interact
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "`ackwise --version --verbose` prints how this program was built.")]
+#[command(after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  ackwise check http://localhost:8080/   test a server
+  ackwise explain capture.pcap           explain a capture
+  ackwise explain --sample               explain a recording that comes with Ackwise
+  ackwise check                          see stalls at two servers of its own
+
+`ackwise --version --verbose` prints how this program was built.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

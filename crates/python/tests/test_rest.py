@@ -39,6 +39,14 @@ def test_load_comes_back_as_a_document(server: str) -> None:
     assert found["format"]["name"] == "ackwise-load"
 
 
+def test_check_comes_back_as_a_document(server: str) -> None:
+    found = ackwise.check(server, stack="kernel", only=["nagle-delayed-ack", "split-head"])
+    assert found["format"]["name"] == "ackwise-check"
+    assert {it["id"] for it in found["results"][0]["findings"]} == {"nagle-delayed-ack", "split-head"}
+    with pytest.raises(ackwise.CheckError, match="is no URL"):
+        ackwise.check("--listen")
+
+
 def test_errors_of_a_child_are_those_of_the_command() -> None:
     with pytest.raises(ackwise.CheckError, match="unexpected argument"):
         ackwise.check("http://127.0.0.1:9/", nothing=True)

@@ -97,8 +97,9 @@ fn script(page: &Page) -> String {
         let text = &block.text;
         write!(script, "{{\n{text}}} > stdout.{number} 2> stderr.{number}\n").expect(STRING);
         writeln!(script, "echo $? > exit.{number}").expect(STRING);
-        // A program in the background; the last line may keep its process.
-        let last = text.lines().rfind(|line| !line.ends_with("=$!"));
+        // A program in the background; lines that keep its process or wait for it may follow.
+        let follows = |line: &&str| line.ends_with("=$!") || line.starts_with("sleep ");
+        let last = text.lines().rfind(|line| !follows(line));
         if last.is_some_and(|line| line.ends_with('&')) {
             for port in ports(&page.blocks[..=number]) {
                 writeln!(script, "await {port}").expect(STRING);

@@ -154,8 +154,7 @@ fn lossless(who: &str, card: &Card) -> String {
         return format!("{who}: none of these checks applies.");
     }
     let is_result = |it: &Finding| !matches!(it.verdict, Verdict::NotApplicable | Verdict::Unknown);
-    let is_client = card.role == Role::Client;
-    if is_client && open.is_empty() && !card.findings.iter().any(is_result) {
+    if open.is_empty() && !card.findings.iter().any(is_result) {
         return format!("{who}: no check gave a result.");
     }
     let all = all_that_pass(card);
@@ -319,6 +318,9 @@ mod tests {
         assert_eq!(of(&report), "http://127.0.0.1:8080/ loses no time and passes all checks.");
         report.cards[0].findings.retain(|finding| finding.id == CheckId::Pipelining);
         assert_eq!(of(&report), "http://127.0.0.1:8080/ passes all checks.");
+        let only = &mut report.cards[0].findings[0];
+        (only.verdict, only.reason) = (Verdict::Unknown, Some(Reason::Stack));
+        assert!(of(&report).starts_with("http://127.0.0.1:8080/: no check gave a result. "));
     }
 
     #[test]

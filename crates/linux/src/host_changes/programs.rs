@@ -10,7 +10,7 @@ use super::HostChangeError;
 
 /// A program of the system, which runs with an environment that the caller has no part in.
 pub(super) fn command(program: &'static str) -> Result<Command, HostChangeError> {
-    let source = || io::ErrorKind::NotFound.into();
+    let source = || io::Error::new(io::ErrorKind::NotFound, "it is not installed");
     let path =
         find(program).ok_or_else(|| HostChangeError::Keeper { program, source: source() })?;
     let mut command = Command::new(path);

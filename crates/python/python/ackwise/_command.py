@@ -100,8 +100,11 @@ def document(arguments: list[str], error: type[Error], directory: str | None = N
 
 
 def _call(command: str, url: str | None, options: dict[str, Any], error: type[Error]) -> dict[str, Any]:
-    urls = [] if url is None else ["--", url]
-    printed = document([command, "--json", *_arguments(options), *urls], error)
+    urls = [] if url is None else [url]
+    if any(it.startswith("-") for it in urls):
+        raise error(f"{url!r} is no URL")
+    # First, for what follows an option may be taken for its value.
+    printed = document([command, *urls, "--json", *_arguments(options)], error)
     return cast(dict[str, Any], json.loads(printed))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from . import _native
@@ -41,15 +42,13 @@ class Table:
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame`. Needs pandas and pyarrow."""
-        import pyarrow
+        pyarrow = _imported("pyarrow", "to_pandas() needs pandas and pyarrow: pip install pandas pyarrow")
 
         return pyarrow.table(self).to_pandas()
 
     def to_polars(self) -> Any:
         """A `polars.DataFrame`. Needs Polars."""
-        import polars
-
-        return polars.DataFrame(self)
+        return _imported("polars", "to_polars() needs Polars: pip install polars").DataFrame(self)
 
     def __repr__(self) -> str:
         return f"<ackwise.{type(self).__name__}: {_counted(len(self), 'row')}, {_counted(len(self.columns), 'column')}>"
@@ -63,3 +62,10 @@ class Table:
 
 def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _imported(name: str, needs: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(needs, name=error.name) from error
