@@ -170,8 +170,8 @@ fn install_wheel() -> anyhow::Result<()> {
     let run = |program: &str, arguments: &[&str], file: &Path| -> anyhow::Result<()> {
         let mut command = Command::new(program);
         command.args(arguments).arg(file).env("PATH", install::path());
-        // Its own, because other features would have the program built again each time.
         program::forget_package(&mut command);
+        // Its own, because other features would have the program built again each time.
         command.env("CARGO_TARGET_DIR", Path::new(DIRECTORY).join("build"));
         let end = process::run(&mut command, Output::Inherit, BUILD_LIMIT)?;
         ensure!(end == End::Succeeded, "{command:?}: {end:?}");
