@@ -38,8 +38,7 @@ def check(executor: Executor, directory: str | None) -> None:
     probe = f".probe-{uuid.uuid4().hex}"
     try:
         answers = _asked(executor, directory, plan, probe)
-        # All of them, so that no file is left.
-        shared = [directory is None or _take(directory, answer.token) for answer in answers]
+        shared = [directory is None or _is_there(directory, answer.token) for answer in answers]
     finally:
         if directory is not None:
             _clear(directory, probe)
@@ -118,19 +117,12 @@ def _plan(directory: str) -> bytes:
         return file.read()
 
 
-def _take(directory: str, token: str | None) -> bool:
-    """Whether the file is there. Removes it."""
-    if token is None:
-        return False
-    try:
-        os.remove(os.path.join(directory, token))
-    except FileNotFoundError:
-        return False
-    return True
+def _is_there(directory: str, token: str | None) -> bool:
+    return token is not None and os.path.exists(os.path.join(directory, token))
 
 
 def _clear(directory: str, probe: str) -> None:
-    """Removes what workers have written whose answer was lost."""
+    """Removes what the workers have written."""
     with contextlib.suppress(OSError):
         for name in os.listdir(directory):
             if name.startswith(probe):
