@@ -132,21 +132,29 @@ fn play(test: &str, paper: Paper, claims: &[(&str, OnKernelVerdict)]) {
     expect_near(&all);
 }
 
-/// Each time is as near as [`FAR`] allows, and most are as near as they should be.
+/// Each time is as near as [`FAR`] allows, and most are as near as [`NEAR`].
 fn expect_near(all: &OnKernel) {
-    let rows = || all.tables.iter().flat_map(|table| &table.rows);
-    for row in rows().filter(|row| row.within_limit == Some(false)) {
-        let error = row.error().unwrap();
-        assert!(error.abs() < FAR, "{}: {:+.1} %", row.case, 100.0 * error);
+    let rows = all.tables.iter().flat_map(|table| &table.rows);
+    let (mut outside, mut judged) = (0, 0_usize);
+    for row in rows.filter(|row| row.within_limit.is_some()) {
+        let [simulated, kernel] = [row.linux_6, row.kernel].map(Option::unwrap);
+        let is_within =
+            |share: f64| (simulated - kernel).abs() <= (share * kernel).max(SURELY_NO_STALL_MS);
+        assert!(is_within(FAR), "{}: {simulated:.1} ms, on the kernel {kernel:.1} ms", row.case);
+        judged += 1;
+        outside += usize::from(!is_within(NEAR));
     }
-    let [outside, judged] = all.outside_limits();
     let allowed = judged.div_ceil(ONE_OUTSIDE_IN);
     assert!(judged > 0 && outside <= allowed, "{outside} of {judged} are too far");
 }
 
-/// One in five times, rounded up, may be further away than 10 % and 1 ms (our choice: of 25 times on a
-/// machine that was busy, at most 2 were; of Faber's 4, 1).
+/// A quarter of Linux's shortest delayed ACK. Processors that sleep add up to 4 ms to a page of a fast network:
+/// 0.1 ms for each segment on one machine, 0.03 ms on another.
+const SURELY_NO_STALL_MS: f64 = 10.0;
+/// One in five times, rounded up, may be further away than this (our choice: on two machines, at most 1 of
+/// Gürkan's 6 was).
 const ONE_OUTSIDE_IN: usize = 5;
+const NEAR: f64 = 0.1;
 /// But no time further than this (our choice).
 const FAR: f64 = 0.25;
 /// A third of what all three papers together may take.
