@@ -5,15 +5,20 @@ use std::sync::Arc;
 use ackwise_report::columns::{Column, Values};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch,
-    RecordBatchIterator, RecordBatchOptions, ffi_stream::FFI_ArrowArrayStream, make_array,
+    RecordBatchIterator, RecordBatchOptions,
+    cast::AsArray,
+    ffi_stream::FFI_ArrowArrayStream,
+    make_array,
+    types::{Float64Type, Int64Type},
 };
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, ffi::FFI_ArrowSchema};
 use pyo3::{
+    IntoPyObjectExt,
     exceptions::PyValueError,
     prelude::*,
-    types::{PyBytes, PyCapsule},
+    types::{PyBytes, PyCapsule, PyDict},
 };
 
 /// Rows in columns, in one piece or, if they come from several places, in one for each.
@@ -76,6 +81,21 @@ impl Batch {
         columns.map(|array| array.get_buffer_memory_size()).sum()
     }
 
+    /// A dict for each row.
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let mut rows = Vec::with_capacity(self.__len__());
+        for piece in &self.pieces {
+            for row in 0..piece.num_rows() {
+                let values = PyDict::new(py);
+                for (field, array) in self.schema.fields().iter().zip(piece.columns()) {
+                    values.set_item(field.name(), value(py, array, row)?)?;
+                }
+                rows.push(values);
+            }
+        }
+        Ok(rows)
+    }
+
     /// For pickle: of each piece, the number of rows, and the buffers of each column.
     fn parts<'py>(&self, py: Python<'py>) -> Vec<(usize, Vec<Part<'py>>)> {
         let part = |(field, array): (&Arc<Field>, &ArrayRef)| {
@@ -89,6 +109,19 @@ impl Batch {
             self.schema.fields().iter().zip(piece.columns()).map(part).collect()
         };
         self.pieces.iter().map(|piece| (piece.num_rows(), columns(piece))).collect()
+    }
+}
+
+/// One value of a column, of which there are the types of [`array`].
+fn value<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
+    if array.is_null(row) {
+        return Ok(py.None().into_bound(py));
+    }
+    match array.data_type() {
+        DataType::Int64 => array.as_primitive::<Int64Type>().value(row).into_bound_py_any(py),
+        DataType::Float64 => array.as_primitive::<Float64Type>().value(row).into_bound_py_any(py),
+        DataType::Boolean => array.as_boolean().value(row).into_bound_py_any(py),
+        _ => array.as_string::<i64>().value(row).into_bound_py_any(py),
     }
 }
 

@@ -16,8 +16,8 @@ pub(crate) struct Captures {
     store: Arc<CaptureStore>,
 }
 
-/// A file's path, size, and time in nanoseconds.
-type Stamp = (String, i64, i64);
+/// A file's path or an object's URL, its size, a file's time in nanoseconds, and an object's ETag.
+type Stamp = (String, i64, Option<i64>, Option<String>);
 /// A capture, and files of secrets.
 type Key = (Stamp, Vec<Stamp>);
 
@@ -87,6 +87,7 @@ impl Captures {
 }
 
 fn capture_key((capture, secrets): Key) -> CaptureKey {
-    let stamp = |(path, size, modified_ns): Stamp| FileStamp { path, size, modified_ns };
+    let stamp =
+        |(path, size, modified_ns, etag): Stamp| FileStamp { path, size, modified_ns, etag };
     CaptureKey { capture: stamp(capture), secrets: secrets.into_iter().map(stamp).collect() }
 }

@@ -67,11 +67,13 @@ impl Simulation {
     fn set_window(
         &self,
         py: Python<'_>,
-        connection: u64,
+        connection: i64,
         window: u64,
         threshold: u64,
         host: Option<String>,
     ) -> PyResult<()> {
+        // No number that a connection has.
+        let connection = u64::try_from(connection).unwrap_or(u64::MAX);
         self.answer(py, self.run.set_windows(connection, host, window, threshold))
     }
 

@@ -38,6 +38,7 @@ def test_rows_are_those_of_each_capture_with_its_path(folder: Path) -> None:
     assert [row["path"] for row in failed] == [str(path) for path in paths[3:]]
     assert "text.pcap" in failed[0]["error"] and "missing.pcap" in failed[1]["error"]
     assert len(many.to_pandas()) == len(many.to_polars()) == 180
+    assert (many.to_dicts(), many.failed.to_dicts()) == (table.to_pylist(), failed)
 
 
 def test_workers_give_the_same(folder: Path) -> None:
@@ -130,7 +131,7 @@ def test_a_store_can_be_queried(folder: Path, tmp_path: Path) -> None:
     ackwise.explain_many(paths, store=store)
     assert duckdb.execute(total, files).fetchall()[0][0] == 180
     frame = polars.read_parquet(store / "*.parquet")
-    assert frame.columns == ["path", "size", "modified_ns", *few.columns[1:]]
+    assert frame.columns == ["path", "size", "modified_ns", "etag", *few.columns[1:]]
     assert set(frame["path"]) == {str(path) for path in paths}
     assert set(frame["size"]) == {path.stat().st_size for path in paths}
 

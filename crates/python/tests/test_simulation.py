@@ -112,8 +112,9 @@ def test_a_window_that_nobody_sets_is_refused() -> None:
     assert simulation.step(until=1) is None
     with pytest.raises(ackwise.ExperimentError, match="not external"):
         simulation.set_window(0, 1, 1)
-    with pytest.raises(ackwise.ExperimentError, match="no such connection"):
-        simulation.set_window(7, 1, 1)
+    for connection in (7, -1):
+        with pytest.raises(ackwise.ExperimentError, match="no such connection"):
+            simulation.set_window(connection, 1, 1)
     simulation = ackwise.Simulation(LOSSY, set={"tcp.congestion": "external", **EXTERNAL})
     simulation.step(until="10 ms")
     with pytest.raises(ackwise.ExperimentError, match="handshake is not over"):

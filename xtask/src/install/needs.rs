@@ -102,7 +102,10 @@ pub const LYCHEE: Tool =
 pub const PYTHON: &[&str] = &[
     "distributed==2026.8.0",
     "duckdb==2.0.1",
+    "flask-cors==6.0.5",
+    "flask==3.1.3",
     "maturin==1.16.0",
+    "moto[s3]==5.2.5",
     "mypy==2.4.1",
     "pandas==3.1.1",
     "pdoc==16.0.0",
@@ -110,4 +113,5 @@ pub const PYTHON: &[&str] = &[
     "pyarrow==26.0.1",
     "pyright[nodejs]==1.1.414",
     "pytest==9.2.0",
+    "s3fs==2026.9.0",
 ];

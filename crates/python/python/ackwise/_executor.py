@@ -5,7 +5,15 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from typing import NamedTuple, TypeVar
 
 from ._errors import Error
@@ -25,6 +33,11 @@ class Failed(NamedTuple):
 
     tries: int
     reason: str
+
+
+def threads() -> ThreadPoolExecutor:
+    """Threads of this process, one for each core."""
+    return ThreadPoolExecutor(os.cpu_count())
 
 
 def workers(executor: Executor) -> int:

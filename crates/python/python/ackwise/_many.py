@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 from . import _native
 from ._errors import CaptureError, Error
-from ._executor import Failed, each
+from ._executor import Failed, each, threads
+from ._place import Object, absolute, is_url, joined, opened
 from ._probe import check, expect_build
 from ._report import Path, explain
 from ._table import Table
@@ -50,14 +51,15 @@ def explain_many(
     """Explain captures that have nothing to do with one another, and put their exchanges into one table.
 
     Args:
-        paths: Files, each a capture.
+        paths: Files, each a capture, or URLs that fsspec knows, such as ``s3://bucket/a.pcap``.
         keys: Files with TLS secrets, for all captures.
         filter: Analyse only matching packets.
         executor: Who explains them: any `concurrent.futures.Executor`. A task is a capture, on one thread; for each
             worker at most 4 are in flight. Default: threads of this process, one for each core.
-        store: A directory for the exchanges, which all workers share: a Parquet file for each capture, with its
-            absolute ``path``, ``size`` and ``modified_ns`` first. The same call explains only captures that are new
-            or have changed (size, or time of the last change, also of `keys`), and reads the others from there.
+        store: A directory for the exchanges, which all workers share, or a URL: a Parquet file for each capture, with
+            its absolute ``path`` or URL, ``size``, ``modified_ns`` and ``etag`` first. The same call explains only
+            captures that are new or have changed (size, time of the last change or an object's ETag, also of
+            `keys`), and reads the others from there.
             Calls with different `keys` need different stores: each replaces what the other has of its captures.
             Default: exchanges come back through the executor.
 
@@ -78,27 +80,20 @@ def explain_many(
         raise TypeError("expected several paths (for one capture: ackwise.explain)")
     files = [os.fsdecode(path) for path in paths]
     several = [keys] if isinstance(keys, (str, os.PathLike)) else keys
-    secrets = [_stamp(path) for path in several]
-    for why in _not_text([path for path, _, _ in secrets]).values():
+    paths_of_keys = [os.fsdecode(path) for path in several]
+    for path in (path for path in paths_of_keys if is_url(path)):
+        raise Error(f"cannot use {path}: secrets are an object (expected a file)")
+    for why in _not_text(paths_of_keys).values():
         raise Error(why)
-    with _threads() if executor is None else nullcontext(executor) as workers:
+    secrets = [Object(path).stamp() for path in paths_of_keys]
+    with threads() if executor is None else nullcontext(executor) as workers:
         if store is None:
             return _through_executor(files, secrets, filter, workers)
-        return _through_store(files, secrets, filter, workers, os.path.abspath(store))
+        return _through_store(files, secrets, filter, workers, absolute(store))
 
 
-_Stamp: TypeAlias = tuple[str, int, int]
+_Stamp: TypeAlias = tuple[str, int, "int | None", "str | None"]
 _Key: TypeAlias = tuple[_Stamp, list[_Stamp]]
-
-
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(os.cpu_count())
-
-
-def _stamp(path: Path) -> _Stamp:
-    """Where a file is, its size, and when it was written last."""
-    status = os.stat(path)
-    return os.path.abspath(os.fsdecode(path)), status.st_size, status.st_mtime_ns
 
 
 def _through_executor(
@@ -108,8 +103,8 @@ def _through_executor(
     places = [at for at in range(len(files)) if at not in reasons]
     if places:
         check(executor, None)
-    what = ([path for path, _, _ in secrets], filter, _native.build())
-    results = each(executor, [functools.partial(_exchanges, os.path.abspath(files[at]), *what) for at in places])
+    what = ([path for path, *_ in secrets], filter, _native.build())
+    results = each(executor, [functools.partial(_exchanges, absolute(files[at]), *what) for at in places])
     tables: dict[int, _native.Batch] = {}
     for at, result in zip(places, results):
         if isinstance(result, Table):
@@ -120,34 +115,38 @@ def _through_executor(
 
 
 def _through_store(
-    files: list[str], secrets: list[_Stamp], filter: str | None, executor: Executor, directory: str
+    files: list[str], secrets: list[_Stamp], filter: str | None, executor: Executor, where: str
 ) -> Exchanges:
     # A store with a wrong filter would be of no use.
     _native.Request([], None, None, [], filter, 1)
-    store = _native.Captures.open(directory, filter)
     keys: dict[int, _Key] = {}
     reasons = _not_text(files)
     for at, file in enumerate(files):
         if at not in reasons:
             try:
-                keys[at] = (_stamp(file), secrets)
+                keys[at] = (Object(file).stamp(), secrets)
             except OSError as error:
                 reasons[at] = str(error)
     places = list(keys)
-    missing = {places[place]: earlier for place, earlier in store.missing(list(keys.values()))}
-    if missing:
-        check(executor, directory)
-    tasks = [functools.partial(_store, directory, filter, keys[at], earlier) for at, earlier in missing.items()]
-    results = each(executor, tasks)
-    reasons.update((at, _reason(result)) for at, result in zip(missing, results) if result is not None)
-    found = [at for at in places if at not in reasons]
-    tables: dict[int, _native.Batch] = {}
-    for at, batch in zip(found, store.read([keys[at] for at in found])):
-        if batch is None:
-            expected = "a directory that all workers share, and no call at the same time with other keys or contents"
-            reasons[at] = f"{files[at]}: {directory} no longer has its exchanges (expected {expected})"
-        else:
-            tables[at] = batch
+    with opened(where) as store:
+        captures = _native.Captures.open(store.directory, filter)
+        missing = {places[place]: earlier for place, earlier in captures.missing(list(keys.values()))}
+        if not store.publish():
+            captures = _native.Captures.open(store.directory, filter)
+        if missing:
+            check(executor, store)
+        tasks = [functools.partial(_store, where, filter, keys[at], earlier) for at, earlier in missing.items()]
+        results = each(executor, tasks)
+        reasons.update((at, _reason(result)) for at, result in zip(missing, results) if result is not None)
+        store.refresh()
+        found = [at for at in places if at not in reasons]
+        tables: dict[int, _native.Batch] = {}
+        for at, batch in zip(found, captures.read([keys[at] for at in found])):
+            if batch is None:
+                expected = "a directory that all workers share, and no call at the same time with other keys or contents"
+                reasons[at] = f"{files[at]}: {where} no longer has its exchanges (expected {expected})"
+            else:
+                tables[at] = batch
     return _table(files, tables, reasons)
 
 
@@ -178,23 +177,27 @@ def _exchanges(file: str, keys: list[str], filter: str | None, build: str) -> Ta
     """The exchanges of one capture, or why there are none."""
     expect_build(build)
     try:
-        return explain([file], keys=keys, filter=filter, threads=1).exchanges
+        with Object(file).local() as local:
+            return explain([local], keys=keys, filter=filter, threads=1).exchanges
     except (CaptureError, OSError) as error:
         return str(error)
 
 
-def _store(directory: str, filter: str | None, key: _Key, earlier: list[str]) -> str | None:
+def _store(where: str, filter: str | None, key: _Key, earlier: list[str]) -> str | None:
     """Writes the exchanges of one capture, unless they are there, instead of `earlier`. Returns why there are none."""
-    store = _native.Captures.join(directory, filter)
-    if store.has(key):
-        return None
-    (file, _, _), secrets = key
-    asked = ([file], None, None, [path for path, _, _ in secrets], filter, 1)
-    try:
-        explained = _native.Request(*asked).explain()
-        if _stamp(file) != key[0]:
-            return f"{file}: changed while it was explained"
-    except (CaptureError, OSError) as error:
-        return str(error)
-    store.write(key, explained, earlier)
+    with joined(where) as store:
+        captures = _native.Captures.join(store.directory, filter)
+        if captures.has(key):
+            return None
+        (file, *_), secrets = key
+        try:
+            with Object(file).local() as local:
+                explained = _native.Request([local], None, None, [path for path, *_ in secrets], filter, 1).explain()
+            if Object(file).stamp() != key[0]:
+                return f"{file}: changed while it was explained"
+        except (CaptureError, OSError) as error:
+            return str(error)
+        captures.write(key, explained, earlier)
+        store.publish()
+        store.forget(earlier)
     return None

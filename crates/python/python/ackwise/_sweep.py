@@ -7,12 +7,14 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from typing import Any
 
 from . import _native, _toml
 from ._errors import Error
-from ._executor import Failed, each
+from ._executor import Failed, each, threads
 from ._experiment import Result, failures, read_arguments
+from ._place import absolute, is_url, joined, opened
 from ._probe import check, expect_build
 
 
@@ -36,8 +38,9 @@ def sweep(
         executor: Who runs the rows: any `concurrent.futures.Executor`. A task is a chunk of rows that takes about a
             second on one thread; for each worker at most 4 are in flight. For Dask, give
             ``Client.get_executor(pure=False)``. Default: threads of this process.
-        store: A directory for the rows, which all workers share. It is that of ``ackwise run --store``: what was
-            interrupted is resumed. Default: rows come back through the executor.
+        store: A directory for the rows, which all workers share, or a URL that fsspec knows, such as
+            ``s3://bucket/sweep``. It is that of ``ackwise run --store``: what was interrupted is resumed. Default: rows
+            come back through the executor.
 
     Returns:
         All rows, or those that are there, with a `RuntimeWarning`: a chunk whose worker fails five times is a row of
@@ -57,17 +60,18 @@ def sweep(
     name, document, settings = read_arguments(experiment, {}, seeds)
     axes = tuple((path, _values(path, values)) for path, values in (grid or {}).items())
     native = _native.Sweep(name, document, list(settings), list(axes))
-    directory = None if store is None else os.path.abspath(os.fspath(store))
-    if executor is None:
-        return Result(native.run(None, directory))
+    where = None if store is None else absolute(store)
+    if executor is None and (where is None or not is_url(where)):
+        return Result(native.run(None, where))
     if document is None and os.path.exists(name):
         # Workers may not see the file.
         with open(name, encoding="utf-8") as file:
             document = file.read()
     what = (_native.build(), name, document, tuple(settings), axes)
-    if directory is None:
-        return _through_executor(native, what, executor)
-    return _through_store(native, what, executor, directory)
+    with threads() if executor is None else nullcontext(executor) as workers:
+        if where is None:
+            return _through_executor(native, what, workers)
+        return _through_store(native, what, workers, where)
 
 
 def _through_executor(native: _native.Sweep, what: _What, executor: Executor) -> Result:
@@ -79,21 +83,25 @@ def _through_executor(native: _native.Sweep, what: _What, executor: Executor) ->
     return _result(native.join(rows), failed, len(chunks))
 
 
-def _through_store(native: _native.Sweep, what: _What, executor: Executor, directory: str) -> Result:
-    chunks = native.missing(directory)
-    if not chunks:
-        return Result(native.stored(directory, []))
-    check(executor, directory)
-    results = each(executor, [functools.partial(_run_chunk, what, directory, chunk) for chunk, _, _ in chunks])
-    failed = {chunk: result for (chunk, _, _), result in zip(chunks, results) if isinstance(result, Failed)}
-    # Other processes may have finished what failed here.
-    left = native.missing(directory)
-    for chunk, _, _ in left:
-        if chunk not in failed:
-            what_is_missing = f"chunk {chunk} is not there, but a worker has written it"
-            raise Error(f"cannot use {directory}: {what_is_missing} (expected a directory that all workers share)")
-    still_failed = [(begin, end, failed[chunk]) for chunk, begin, end in left]
-    rows = native.stored(directory, [chunk for chunk, _, _ in left])
+def _through_store(native: _native.Sweep, what: _What, executor: Executor, where: str) -> Result:
+    with opened(where) as store:
+        chunks = native.missing(store.directory)
+        if not store.publish():
+            chunks = native.missing(store.directory)
+        if not chunks:
+            return Result(native.stored(store.directory, []))
+        check(executor, store)
+        results = each(executor, [functools.partial(_run_chunk, what, where, chunk) for chunk, _, _ in chunks])
+        failed = {chunk: result for (chunk, _, _), result in zip(chunks, results) if isinstance(result, Failed)}
+        # Other processes may have finished what failed here.
+        store.refresh()
+        left = native.missing(store.directory)
+        for chunk, _, _ in left:
+            if chunk not in failed:
+                what_is_missing = f"chunk {chunk} is not there, but a worker has written it"
+                raise Error(f"cannot use {where}: {what_is_missing} (expected a directory that all workers share)")
+        still_failed = [(begin, end, failed[chunk]) for chunk, begin, end in left]
+        rows = native.stored(store.directory, [chunk for chunk, _, _ in left])
     return _result(rows, still_failed, len(chunks))
 
 
@@ -126,5 +134,7 @@ def _run_rows(what: _What, begin: int, end: int) -> str:
     return _native_of(what).run_rows(begin, end)
 
 
-def _run_chunk(what: _What, directory: str, chunk: int) -> None:
-    _native_of(what).run_chunk(directory, chunk)
+def _run_chunk(what: _What, where: str, chunk: int) -> None:
+    with joined(where) as store:
+        _native_of(what).run_chunk(store.directory, chunk)
+        store.publish()

@@ -4,7 +4,7 @@
 //! file of its earlier content is removed once the new one is there. As with rows, a file appears whole or not at all
 //! and never changes, and reading a capture twice is harmless.
 //!
-//! Not here: reading captures. What has no path, such as an object with an ETag, has no key.
+//! Not here: reading captures.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,15 +23,17 @@ use super::{
     plan_file::{self, Planned, difference, refused},
 };
 
-/// A file's content, as far as the file system tells it.
+/// The content of a file or an object, as far as its file system tells it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FileStamp {
-    /// Its absolute path.
+    /// Its absolute path, or its URL.
     pub path: String,
     /// Its size, in bytes.
     pub size: i64,
-    /// When it was written last, in nanoseconds since 1970.
-    pub modified_ns: i64,
+    /// When it was written last, in nanoseconds since 1970; `None` of an object.
+    pub modified_ns: Option<i64>,
+    /// The ETag of an object, which changes with its content.
+    pub etag: Option<String>,
 }
 
 /// A capture, and what decides about its exchanges besides the store's plan.
@@ -210,12 +212,14 @@ impl CaptureStore {
 }
 
 /// The columns that say which capture exchanges are of.
-fn origin(capture: &FileStamp, rows: usize) -> [Column; 3] {
-    let whole = |name, value| Column::integers(name, std::iter::repeat_n(Some(value), rows));
+fn origin(capture: &FileStamp, rows: usize) -> [Column; 4] {
+    let whole = |name, value| Column::integers(name, std::iter::repeat_n(value, rows));
+    let text = |name, value| Column::texts(name, std::iter::repeat_n(value, rows));
     [
-        Column::texts("path", std::iter::repeat_n(Some(&*capture.path), rows)),
-        whole("size", capture.size),
+        text("path", Some(&*capture.path)),
+        whole("size", Some(capture.size)),
         whole("modified_ns", capture.modified_ns),
+        text("etag", capture.etag.as_deref()),
     ]
 }
 
@@ -252,7 +256,7 @@ struct Plan {
 }
 
 impl Planned for Plan {
-    const FORMAT: &'static str = "ackwise-captures 1";
+    const FORMAT: &'static str = "ackwise-captures 2";
 }
 
 impl Plan {
@@ -283,7 +287,8 @@ mod tests {
     use super::*;
 
     fn key(path: &str, size: i64) -> CaptureKey {
-        let capture = FileStamp { path: path.to_owned(), size, modified_ns: 1_700_000_000_000 };
+        let modified_ns = Some(1_700_000_000_000);
+        let capture = FileStamp { path: path.to_owned(), size, modified_ns, etag: None };
         CaptureKey { capture, secrets: Vec::new() }
     }
 
@@ -325,8 +330,10 @@ mod tests {
         let mut with_secrets = a.clone();
         with_secrets.secrets.push(a.capture.clone());
         let mut touched = a.clone();
-        touched.capture.modified_ns += 1;
-        for changed in [key("/a.pcap", 6), with_secrets, touched] {
+        touched.capture.modified_ns = Some(1);
+        let mut object = a.clone();
+        object.capture.etag = Some("1b2cf5".to_owned());
+        for changed in [key("/a.pcap", 6), with_secrets, touched, object] {
             assert!(!store.has(&changed));
             let missing = store.missing(std::slice::from_ref(&changed)).unwrap();
             let [(0, earlier)] = &missing[..] else { panic!("{missing:?}") };
