@@ -364,6 +364,28 @@ mod in_a_store {
     }
 
     #[test]
+    fn what_was_played_in_real_time_is_not_played_again() {
+        let test = "what_was_played_in_real_time_is_not_played_again";
+        if let Err(missing) = ackwise_linux::Namespace::create() {
+            return ackwise_testing::skip(test, missing);
+        }
+        let directory = Directory::new();
+        let run = ["run", "sweep.toml", "--on", "kernel", "--set", "duration=500 ms"];
+        let linux = ["--set", "tcp.preset=\"linux-6\"", "--seeds", "1", "--csv"];
+        let play = |more: &[&str]| {
+            let output = directory.run(&[&run[..], &linux, more].concat());
+            // Warnings differ: runs may be disturbed.
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            fs::read_to_string(directory.file(more[0])).unwrap()
+        };
+        let first = play(&["first.csv", "--store", "store"]);
+        assert_eq!(first.lines().count(), 5, "{first}");
+        assert_eq!((count(&directory, ".parquet"), count(&directory, ".part")), (4, 0));
+        assert_eq!(play(&["second.csv", "--store", "store"]), first);
+        assert_ne!(play(&["third.csv"]), first, "real time never repeats itself");
+    }
+
+    #[test]
     fn a_run_that_was_interrupted_says_where_its_rows_are() {
         let directory = Directory::new();
         let child = start(&directory, &["--store", "store", "--threads", "1"]);

@@ -12,7 +12,10 @@ use ackwise_check::{
 use ackwise_net::Target;
 use ackwise_tcp::policy::Preset;
 use ackwise_text::{Name, output_file, printable};
-use clap::{Args, ValueEnum};
+use clap::{
+    Args, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 
 pub(in crate::cli) mod asked;
 mod far;
@@ -64,7 +67,8 @@ pub(crate) struct Check {
     tcp: Option<Preset>,
 
     /// Run only this check (repeatable, or comma-separated)
-    #[arg(long, value_name = "ID", value_delimiter = ',', long_help = only_help())]
+    #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = check_ids())]
+    #[arg(hide_possible_values = true, long_help = only_help())]
     only: Vec<CheckId>,
 
     /// Run only the checks for stalls, in at most 4 s for each version of HTTP
@@ -379,6 +383,12 @@ enum FailOn {
     /// A failure: an incorrect response, or a stall of at least 10 ms that ends when the client's ACK arrives
     #[default]
     Fail,
+}
+
+/// Names of checks, which shells complete.
+fn check_ids() -> impl TypedValueParser<Value = CheckId> {
+    let names = PossibleValuesParser::new(CheckId::ALL.map(CheckId::name));
+    names.map(|name| name.parse().expect("only names of checks are possible"))
 }
 
 fn only_help() -> String {

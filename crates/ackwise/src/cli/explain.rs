@@ -9,6 +9,7 @@ mod sample;
 
 use std::{
     cmp::Reverse,
+    collections::BTreeSet,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     str::FromStr,
@@ -258,8 +259,10 @@ impl Limit {
         let cause = name.parse().map_err(|_| {
             let causes = Cause::ALL.iter().map(|cause| cause.name());
             let kinds = Kind::ALL.iter().map(|kind| kind.name());
-            let names: Vec<_> = causes.chain([FAILURES]).chain(kinds).collect();
-            format!("unknown cause (expected one of {})", names.join(", "))
+            let names: BTreeSet<_> = causes.chain([FAILURES]).chain(kinds).collect();
+            let meant: Vec<_> = names.iter().filter(|it| it.contains(name)).copied().collect();
+            let known = if meant.is_empty() { Vec::from_iter(names) } else { meant };
+            format!("unknown cause (expected one of {})", known.join(", "))
         })?;
         let above = limit.map_or(Ok(Duration::ZERO), ackwise_units::parse);
         let above = above.map_err(|expected| format!("expected {expected}"))?;
