@@ -47,14 +47,14 @@ build() {
     ACKWISE_PAGES=$work/pages cargo test --quiet --locked --package ackwise --lib -- manual_pages
 }
 
-# Splits a program into itself and its symbols.
+# Splits a program into itself and its symbols. They name directories of zig, so the program has no checksum of them
+# (.gnu_debuglink): it would differ from machine to machine.
 strip_program() {
     install -D -m 755 "$work/$1/$target/dist/ackwise" "$work/programs/$1/ackwise"
     (
         cd "$work/programs/$1"
         objcopy --only-keep-debug ackwise ackwise.debug
         strip --strip-all ackwise
-        objcopy --add-gnu-debuglink=ackwise.debug ackwise
     )
 }
 
