@@ -270,6 +270,14 @@ mod tests {
             (&[(7, 0), (7, 5_000), (5_007, 5_000)], Some(1)),
             (&[(7, 0), (507, 1_000)], None),
             (&[(7, 0), (6, 1_000)], None),
+            // Two packets that changed places, which is no other clock.
+            (&[(7, 0), (6, 500), (1_007, 1_000)], Some(1)),
+            // The path held the last packet, once the tick is known.
+            (&[(7, 0), (341, 334), (400, 1_000)], Some(1)),
+            // More than twice the shortest tick, and less than any other.
+            (&[(7, 0), (607, 1_300)], None),
+            // Less than half of it.
+            (&[(7, 0), (1_507, 700)], None),
         ] {
             let tick = tick.map(Nanos::from_millis);
             assert_eq!(clock(notes).tick, tick, "{notes:?}");

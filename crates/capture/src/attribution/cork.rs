@@ -96,4 +96,52 @@ mod tests {
         assert_eq!(may(200, &[150, 700]), [false; 2]);
         assert_eq!(may(20, &[240]), [false], "on a short path, `usually_runs` says");
     }
+
+    /// Its time and the round trip in milliseconds; whether it ran so long: at all, usually, as on a short path where
+    /// nothing varies, and longer than a program's timer of 200 ms.
+    #[test]
+    fn how_long_it_runs_depends_on_the_round_trip() {
+        for (span, round_trip, expected) in [
+            (194, 10, [false, false, false, false]),
+            (195, 10, [true, true, true, false]),
+            (210, 10, [true, true, true, false]),
+            (211, 10, [true, true, true, true]),
+            (240, 10, [true, true, true, true]),
+            (250, 10, [true, true, false, true]),
+            (251, 10, [true, false, false, false]),
+            (330, 10, [true, false, false, false]),
+            (331, 10, [false, false, false, false]),
+            (240, 45, [true, true, true, false]),
+            (240, 46, [true, true, false, false]),
+            (340, 100, [true, true, false, true]),
+            (420, 100, [true, false, false, false]),
+            (340, 101, [false, false, false, false]),
+        ] {
+            let (time, way) = (Nanos::from_millis(span), Nanos::from_millis(round_trip));
+            let found = [
+                CorkTimer::may_have_run(time, way),
+                CorkTimer::usually_runs(time, way),
+                CorkTimer::runs_shortest(time, way),
+                CorkTimer::fits(time, way),
+            ];
+            assert_eq!(found, expected, "{span} ms, {round_trip} ms");
+        }
+    }
+
+    #[test]
+    fn no_retransmission_timer_ends_within_a_round_trip_more_than_its_own_time() {
+        for (since, round_trip, before, of_a_timeout) in [
+            (194, 20, false, false),
+            (195, 20, true, false),
+            (214, 20, true, false),
+            (215, 20, false, true),
+            (360, 20, false, true),
+            (361, 20, false, false),
+        ] {
+            let (time, way) = (Nanos::from_millis(since), Nanos::from_millis(round_trip));
+            let found =
+                (CorkTimer::runs_before_timeout(time, way), CorkTimer::is_of_a_timeout(time, way));
+            assert_eq!(found, (before, of_a_timeout), "{since} ms");
+        }
+    }
 }

@@ -159,10 +159,14 @@ mod tests {
         let mut known = KnownPaces::default();
         let slow = Paces([[pace(&[90_000]), Pace::default()], [Pace::default(); 2]]);
         let hosts = |number: u32| [IpAddr::from(number.to_be_bytes()), IpAddr::from([10, 0, 0, 1])];
-        for number in 0..=u32::try_from(KnownPaces::MAX_PAIRS).unwrap() {
+        let most = u32::try_from(KnownPaces::MAX_PAIRS).unwrap();
+        for number in 0..most {
             let Paces(told) = known.add(hosts(number), &slow);
             assert_eq!(told[1][0].time(1_000), Nanos::ZERO);
         }
+        known.add(hosts(0), &slow);
+        assert_eq!(known.by_hosts.len(), KnownPaces::MAX_PAIRS, "one that is known");
+        known.add(hosts(most), &slow);
         assert_eq!(known.by_hosts.len(), 1);
     }
 

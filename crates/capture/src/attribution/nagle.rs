@@ -160,6 +160,12 @@ mod tests {
         let ack = Some(Nanos::from_micros(300));
         let coincidence = after(&[1_300]).habit_after(Nanos::from_micros(4_799), IMMEDIATE, ack);
         assert_eq!(coincidence, NagleHabit::WritesLate);
+        // Longer than its own twice, and so long after what lets a segment go that it is none.
+        for (micros, habit) in [(4_799, NagleHabit::WritesLate), (4_800, NagleHabit::Mixed)] {
+            let record = after(&[1_300, 1_400]);
+            let found = record.habit_after(Nanos::from_micros(micros), IMMEDIATE, None);
+            assert_eq!(found, habit, "{micros}");
+        }
         let no_habit = after(&[1_300]).habit_after(Nanos::from_micros(4_800), IMMEDIATE, ack);
         assert_eq!(no_habit, NagleHabit::Mixed, "one late segment against one that follows an ACK");
         let habit = after(&[1_300, 2_500]).habit_after(Nanos::from_micros(4_800), IMMEDIATE, ack);

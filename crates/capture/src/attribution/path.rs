@@ -1127,6 +1127,14 @@ mod tests {
             let expected = [next, far_from_receiver, next_to_receiver];
             assert_eq!(found, expected, "{sender} {receiver}");
         }
+        // By its addresses on one host, it is next to a receiver that has answered.
+        for (sender, receiver, next) in [(8, 9, true), (0, 9, false), (8, 0, false)] {
+            let it = PathDelays::new(Nanos::from_millis(sender), Nanos::from_millis(receiver));
+            let it = PathDelays { one_host: true, ..it };
+            let found = [it.is_next_to_sender(), it.is_far_from_receiver()];
+            assert_eq!(found, [true, false], "{sender} {receiver}");
+            assert_eq!(it.is_next_to_receiver(), next, "{sender} {receiver}");
+        }
         let near = PathDelays::new(Nanos::from_micros(100), Nanos::from_micros(8_000));
         assert_eq!(near.without_handshake().tolerance, Nanos::from_micros(200));
         let far = PathDelays::new(Nanos::from_micros(8_000), Nanos::from_micros(100));

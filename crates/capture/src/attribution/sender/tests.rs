@@ -589,3 +589,11 @@ fn what_fills_a_window_that_is_acknowledged_late_was_on_a_link_or_with_the_recei
         assert_eq!(busy, on_link.unwrap_or(0), "{late}");
     }
 }
+
+#[test]
+fn what_ends_a_write_is_a_small_segment_with_psh() {
+    for (small, ended, ends) in [(true, true, true), (false, true, false), (true, false, false)] {
+        let it = Departure { small, ended, ..departed() };
+        assert_eq!(it.ends_write(), ends, "{small} {ended}");
+    }
+}

@@ -132,6 +132,18 @@ fn a_cork_beside_a_segment_is_told_from_a_probe_of_that() {
     };
     check(&[
         ("the timer began again with the ACK", beside, Wait::Cork, Medium),
+        (
+            "no timer that began with the ACK has ended, however long ago the data left",
+            Facts { since_data: Nanos::from_millis(230), ..beside },
+            Wait::Cork,
+            Medium,
+        ),
+        (
+            "one that began then may have",
+            Facts { since_data: Nanos::from_millis(230), since_ack: micros(195_000), ..beside },
+            Wait::Application,
+            Medium,
+        ),
         ("no timer ends before a round trip more", no_ack(6), Wait::Cork, Medium),
         ("a probe, perhaps", no_ack(5), Wait::Application, Medium),
         ("the write had ended", Facts { pushed: true, ..beside }, Wait::Application, Medium),

@@ -170,3 +170,38 @@ fn an_acknowledgement_leaves_no_room_for_less_than_a_segment() {
         assert_eq!(sender.is_known_to_fill_window(&data), known, "{had:?} {newest:?} {end}");
     }
 }
+
+/// A sender knows a window up to 5,000 bytes, and two acknowledgements that open it were seen on their way: at 10 ms up to
+/// 6,000 and at 30 ms up to 8,000. What data beyond it shows of a round trip, which takes two of them.
+#[test]
+fn data_beyond_the_window_follows_an_acknowledgement_that_has_arrived() {
+    let bounds = |edge, data: &[(f64, Range<u64>)]| {
+        let mut sender = Sender { edge, ..sender() };
+        for (packet, millis, edge) in [(11, 10.0, 6_000), (12, 30.0, 8_000)] {
+            let opens = Acknowledgement { packet, seen: at(millis), ..ack(5_000, Some(edge)) };
+            sender.acks_in_flight.push_back(opens);
+        }
+        let last = data.iter().map(|(seen, bytes)| sender.round_trip_at_most(bytes, at(*seen)));
+        last.last().flatten()
+    };
+    let known = Some(5_000);
+    let by_second = (50.0, 6_000..7_000);
+    for (why, edge, data, expected) in [
+        ("one alone", known, &[(40.0, 5_000..6_000)][..], None),
+        ("the longer of two", known, &[(40.0, 5_000..6_000), by_second.clone()], Some(30)),
+        ("or the later", known, &[(25.0, 5_000..6_000), by_second.clone()], Some(20)),
+        (
+            "the sooner of what one has opened",
+            known,
+            &[(40.0, 5_000..5_500), (45.0, 5_500..6_000), by_second.clone()],
+            Some(30),
+        ),
+        ("within the window", known, &[(40.0, 4_000..5_000), by_second.clone()], None),
+        ("a probe of it", known, &[(40.0, 5_000..5_001), by_second.clone()], None),
+        ("two bytes", known, &[(40.0, 5_000..5_002), by_second.clone()], Some(30)),
+        ("an unknown one", None, &[(40.0, 5_000..6_000), by_second], None),
+        ("beyond all", known, &[(40.0, 5_000..6_000), (50.0, 8_000..9_000)], None),
+    ] {
+        assert_eq!(bounds(edge, data), expected.map(Nanos::from_millis), "{why}");
+    }
+}
