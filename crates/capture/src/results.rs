@@ -570,3 +570,64 @@ impl Results {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::Station;
+
+    #[test]
+    fn the_first_goaway_counts_until_one_tells_of_an_error() {
+        let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
+        for (codes, counts) in [
+            (&[Some(0)][..], 0),
+            (&[Some(0), Some(0)], 0),
+            (&[Some(0), Some(11)], 1),
+            (&[Some(11), Some(0)], 0),
+            // Its code was cut off: it may be an error.
+            (&[Some(0), None, Some(0)], 1),
+        ] {
+            let mut first = None;
+            for (second, &code) in (0..).zip(codes) {
+                SeenGoaway::note(
+                    &mut first,
+                    Goaway { code, says_too_many_pings: false },
+                    at(second),
+                );
+            }
+            assert_eq!(first.unwrap().at, at(counts), "{codes:?}");
+        }
+    }
+
+    #[test]
+    fn the_capturing_host_is_the_end_that_sent_or_received_the_first_packet() {
+        use HostDirection::{Passing, Received, Sent};
+        let [client, server] = ["10.0.0.1:5000", "10.0.0.2:80"].map(|it| it.parse().unwrap());
+        // Its first packet may be the server's.
+        for (source, destination, direction, end) in [
+            (client, server, Some(Sent), Some(Party::Client)),
+            (client, server, Some(Received), Some(Party::Server)),
+            (server, client, Some(Sent), Some(Party::Server)),
+            (server, client, Some(Received), Some(Party::Client)),
+            (client, server, Some(Passing), None),
+            (client, server, None, None),
+        ] {
+            let first = Seen {
+                number: 1,
+                at: Instant::EPOCH,
+                interface: 3,
+                source,
+                destination,
+                segment: ackwise_tcp::Segment::default(),
+                payload: &[],
+                hop_limit: 64,
+                identification: 0,
+                fragment: false,
+                options_cut: false,
+                station: direction.map(|direction| Station { direction, ifindex: None }),
+            };
+            let here = end.map(|end| Here { interface: 3, end });
+            assert_eq!(Here::of(&first, client), here, "{source} {direction:?}");
+        }
+    }
+}

@@ -195,7 +195,15 @@ impl Distance {
 
 #[cfg(test)]
 mod tests {
+    use ackwise_cause::Direction;
+    use ackwise_tcp::Instant;
+
     use super::*;
+    use crate::{
+        attribution::{Account, Evidence, Rule, Verdict},
+        conversation::ExchangeId,
+        flow::OpenExchange,
+    };
 
     const STEADY: Alike = Alike { near: 2, beyond: 0 };
     const VARY: Alike = Alike { near: 0, beyond: 2 };
@@ -243,5 +251,79 @@ mod tests {
         ] {
             assert_eq!(least(10_000, own).varies_beside(others), vary, "{own:?} {others:?}");
         }
+    }
+
+    /// An exchange that begins at 1 s, and whose time went to these causes, so many milliseconds each.
+    fn exchange(parts: &[(Cause, Option<Cause>, u64)]) -> ExchangeResult {
+        let mut account = Account::new(Instant::from_nanos(1_000_000_000));
+        account.keep_stretches(100);
+        for &(cause, rival, millis) in parts {
+            let verdict = Verdict::new(
+                Rule::OnItsWay,
+                cause,
+                Direction::ToClient,
+                Evidence::of([7, 0, 0]),
+                Confidence::High,
+            );
+            let verdict = rival.map_or(verdict, |rival| verdict.or(rival));
+            account.add(account.cursor() + Nanos::from_millis(millis), verdict);
+        }
+        Box::new(OpenExchange::new(ExchangeId(0), 0, account, 0)).into_result(0, true, Nanos::ZERO)
+    }
+
+    #[test]
+    fn of_what_was_taken_for_distance_the_part_is_a_queue_that_another_connection_did_not_find() {
+        use Cause::{ApplicationLimited, Propagation, Queueing, ServerThink, Transmission};
+        let distance =
+            Distance { least: Duration::from_millis(10), own: Duration::from_millis(40) };
+        let mut found = exchange(&[
+            (Propagation, None, 40),
+            (ServerThink, Some(Queueing), 5),
+            (Transmission, None, 3),
+            (ApplicationLimited, Some(Queueing), 8),
+            (Propagation, None, 20),
+        ]);
+        let all = found.duration;
+        distance.correct(&mut found);
+        let shares = found.shares.iter().map(|it| {
+            (it.cause, it.span.as_millis(), it.longest.as_millis(), it.confidence, it.rival)
+        });
+        let (high, medium) = (Confidence::High, Confidence::Medium);
+        assert_eq!(
+            shares.collect::<Vec<_>>(),
+            [
+                (Queueing, 50, 30, medium, Some(Propagation)),
+                (Propagation, 15, 10, high, None),
+                (Transmission, 3, 3, high, None),
+                (ApplicationLimited, 8, 8, medium, Some(Queueing)),
+            ]
+        );
+        assert_eq!(found.shares.iter().map(|it| it.span).sum::<Duration>(), all);
+        let stretches = found.stretches.iter().map(|it| {
+            let since = it.from.since(Instant::from_nanos(1_000_000_000));
+            (it.cause, since.as_millis(), it.until.since(it.from).as_millis(), it.rival)
+        });
+        assert_eq!(
+            stretches.collect::<Vec<_>>(),
+            [
+                (Propagation, 0, 10, None),
+                (Queueing, 10, 30, Some(Propagation)),
+                (Queueing, 40, 5, Some(ServerThink)),
+                (Transmission, 45, 3, None),
+                (ApplicationLimited, 48, 8, Some(Queueing)),
+                (Propagation, 56, 5, None),
+                (Queueing, 61, 15, Some(Propagation)),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_path_that_was_idle_all_the_time_has_no_queue_to_list() {
+        let same = Duration::from_millis(40);
+        let mut found = exchange(&[(Cause::Propagation, None, 40)]);
+        Distance { least: same, own: same }.correct(&mut found);
+        let causes: Vec<Cause> = found.shares.iter().map(|it| it.cause).collect();
+        assert_eq!(causes, [Cause::Propagation]);
+        assert_eq!(found.stretches.len(), 1);
     }
 }
