@@ -43,3 +43,25 @@ impl Closed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ackwise_tcp::Flags;
+
+    use super::*;
+
+    #[test]
+    fn time_wait_is_handed_over_by_the_rst_of_the_end_that_closed_second() {
+        let [client, server] = ["10.0.0.1:5000", "10.0.0.2:80"].map(|it| it.parse().unwrap());
+        let swap = Swap { from: server, seq: SeqNumber(500) };
+        for (why, source, seq, flags, is_done) in [
+            ("just behind its FIN", server, 500, Flags::RST, true),
+            ("by the other end", client, 500, Flags::RST, false),
+            ("of earlier data", server, 499, Flags::RST, false),
+            ("an ACK", server, 500, Flags::NONE, false),
+        ] {
+            let segment = Segment { seq: SeqNumber(seq), flags, ..Segment::default() };
+            assert_eq!(swap.is_done_by(source, &segment), is_done, "{why}");
+        }
+    }
+}

@@ -153,6 +153,7 @@ impl Sight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decode::RawSegment;
 
     fn seen(micros: u64, interface: u32, identification: u16) -> Seen<'static> {
         Seen {
@@ -219,6 +220,49 @@ mod tests {
             assert!(is_copy(&mut copies, &seen(5, 0, 7)));
             assert!(!is_copy(&mut copies, &packet));
             assert_eq!(is_copy(&mut copies, &packet), is_same, "{packet:?}");
+        }
+    }
+
+    /// Packets one after the other, each with its interface and its number.
+    fn batch(packets: &[(u32, u16)]) -> Batch {
+        let mut batch = Batch::default();
+        for &(interface, identification) in packets {
+            let mut bytes = [0; 20];
+            bytes[4..6].copy_from_slice(&identification.to_be_bytes());
+            bytes[12] = 5 << 4;
+            batch.push(&RawSegment {
+                number: 1,
+                at: Instant::EPOCH,
+                interface,
+                addresses: [1, 2],
+                ports: [5_000, 80],
+                is_v6: false,
+                bytes: &bytes,
+                length: 20,
+                hop_limit: 64,
+                identification,
+                fragment: false,
+                station: None,
+            });
+        }
+        batch
+    }
+
+    #[test]
+    fn a_batch_is_searched_for_copies_once_there_may_be_some() {
+        for (why, before, next, may) in [
+            ("in one place", &[(0, 1), (0, 2)][..], &[(0, 3)][..], false),
+            ("in one place, by other numbers", &[(5, 1)], &[(5, 2), (5, 3)], false),
+            ("in another place than before", &[(0, 1), (0, 2)], &[(1, 2)], true),
+            ("in two places", &[], &[(0, 1), (1, 1)], true),
+            ("a number twice", &[(0, 1)], &[(0, 7), (0, 7)], true),
+            ("a number twice, before", &[(0, 7), (0, 7)], &[(0, 8)], true),
+        ] {
+            let mut copies = Copies::default();
+            if !before.is_empty() {
+                copies.may_be_among(&batch(before));
+            }
+            assert_eq!(copies.may_be_among(&batch(next)), may, "{why}");
         }
     }
 

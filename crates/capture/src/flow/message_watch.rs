@@ -205,12 +205,43 @@ mod tests {
                 &[(begins, sure), (MessageNews { begun: 1, ..ends }, sure)],
                 2,
             ),
+            (
+                "its middle, which was not",
+                &[(begins, sure), (goes_on, Way::Written), (ends, sure)],
+                1,
+            ),
+            (
+                "its beginning, and what its program wrote ended it",
+                &[(begins, sure), (ends, Way::Written), (goes_on, sure)],
+                2,
+            ),
             ("its end alone", &[(begins, Way::InBurst), (ends, sure)], 1),
             ("another after its end", &[(begins, sure), (ends, sure), (begins, sure)], 2),
             ("no message", &[(MessageNews { begun: 0, ended: 0, ..NEWS }, sure)], 0),
         ] {
             assert_eq!(messages(segments), expected, "{why}");
         }
+    }
+
+    #[test]
+    fn what_different_causes_held_is_not_added_up() {
+        let held = |cause, millis| {
+            let time = Duration::from_millis(millis);
+            Way::Held { cause, time, confidence: Confidence::Medium }
+        };
+        let mut watch = MessageWatch::default();
+        for way in
+            [held(Cause::NagleRtt, 40), held(Cause::CorkTimer, 200), held(Cause::NagleRtt, 10)]
+        {
+            watch.note(NEWS, Some(&departure(way)), at(70));
+        }
+        let found: Vec<_> = watch
+            .counts()
+            .held
+            .iter()
+            .map(|it| (it.cause, it.messages, it.total.as_millis()))
+            .collect();
+        assert_eq!(found, [(Cause::NagleRtt, 2, 50), (Cause::CorkTimer, 1, 200)]);
     }
 
     /// A program that pauses does not leave with an acknowledgement twice of three times.

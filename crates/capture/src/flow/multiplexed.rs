@@ -102,3 +102,64 @@ impl Multiplexed {
         self.held.filter(|_| is_shown)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Released::*, *};
+
+    /// A segment of the client with the bytes from the first to the last number, and where requests begin in it.
+    type Sent<'a> = (Range<u64>, Released, &'a [u64]);
+
+    /// How many requests were held, behind one that only an acknowledgement let go and `joined` segments with two each.
+    fn held(joined: u64, then: &[Sent<'_>]) -> Option<u32> {
+        let mut all = Multiplexed::default();
+        let mut see = |(bytes, released, requests): Sent<'_>| {
+            let since_last = Duration::from_millis(40);
+            let evidence = Evidence::of([1, 2, 3]);
+            all.handle_segment(ClientSegment { bytes, since_last, released, evidence });
+            requests.iter().for_each(|&position| all.begin_request(position));
+        };
+        see((0..10, ByAcknowledgement, &[0]));
+        for start in (1..=joined).map(|number| number * 100) {
+            see((start..start + 20, WithAnswer, &[start, start + 10]));
+        }
+        then.iter().cloned().for_each(&mut see);
+        all.held().map(|it| it.count)
+    }
+
+    #[test]
+    fn requests_are_held_that_leave_together_with_an_acknowledgement_again_and_again() {
+        assert_eq!(held(8, &[]), Some(1 + 8));
+        assert_eq!(held(7, &[]), None, "it may be chance");
+        for (why, then, expected) in [
+            ("three at once", (1_000..1_030, WithAnswer, &[1_000, 1_010, 1_020][..]), Some(11)),
+            (
+                "two by an acknowledgement",
+                (1_000..1_020, ByAcknowledgement, &[1_000, 1_010]),
+                Some(11),
+            ),
+            ("the rest of one first", (1_000..1_030, WithAnswer, &[1_010, 1_020]), Some(9)),
+            ("in no segment that was seen", (1_000..1_010, ByAcknowledgement, &[999]), Some(9)),
+            ("behind it", (1_000..1_010, ByAcknowledgement, &[1_000, 1_010]), Some(10)),
+            ("later", (1_000..1_020, Otherwise, &[1_000, 1_010]), Some(9)),
+            ("beside a small segment on its way", (1_000..1_010, Despite, &[1_000]), None),
+        ] {
+            assert_eq!(held(8, &[then]), expected, "{why}");
+        }
+    }
+
+    /// So a client leaves that asks for more when it has an answer.
+    #[test]
+    fn nothing_is_held_where_no_acknowledgement_alone_lets_a_request_go() {
+        let mut all = Multiplexed::default();
+        for start in (0..20).map(|number| number * 100) {
+            let (bytes, since_last) = (start..start + 20, Duration::from_millis(40));
+            let evidence = Evidence::of([1, 2, 3]);
+            let segment = ClientSegment { bytes, since_last, released: WithAnswer, evidence };
+            all.handle_segment(segment);
+            all.begin_request(start);
+            all.begin_request(start + 10);
+        }
+        assert!(all.held().is_none());
+    }
+}

@@ -201,6 +201,7 @@ mod tests {
         let mut found = Vec::new();
         let mut note = |piece: Piece<'_>| found.push(format!("{piece:?}"));
         reassembly.insert(arrival(0), 2, b"ab", &mut note);
+        reassembly.insert(arrival(0), 2, b"ab", &mut note);
         reassembly.insert(arrival(5), 2, b"f", &mut note);
         reassembly.give_up_to(9, &mut note);
         assert_eq!(found, ["Data(0, 2, [97, 98])", "Gap(2..5)", "Data(5, 2, [102])", "Gap(7..9)"]);

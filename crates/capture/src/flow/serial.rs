@@ -136,6 +136,7 @@ mod tests {
             // Another counter, or none.
             (&[5, 6, 7, 73], None),
             (&[0, 0, 0, 0], None),
+            (&[5, 7, 9, 11], None),
             (&[9, 40_000, 1, 30_000], None),
             // Overtaken.
             (&[5, 6, 7, 9, 8], None),

@@ -82,6 +82,16 @@ mod tests {
                 &[(C, 9, Some(0), fin), (S, 0, Some(10), none), (S, last, Some(9), fin)],
                 true,
             ),
+            (
+                "an old duplicate after it, and that is known",
+                &[
+                    (S, last, Some(9), fin),
+                    (S, last - 9, Some(9), fin),
+                    (C, 9, Some(last - 8), fin),
+                    (S, 0, Some(10), none),
+                ],
+                true,
+            ),
             ("an RST", &[(C, 9, None, rst)], true),
             ("an RST, and more", &[(C, 9, None, rst), (S, last, Some(9), none)], true),
         ] {

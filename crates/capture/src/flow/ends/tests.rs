@@ -388,3 +388,31 @@ fn an_acknowledgement_says_what_its_receiver_lacked_or_kept() {
     assert_eq!(acknowledgement(&data(1, 10), skipped), (false, true, false));
     assert_eq!(acknowledgement(&ack(1_001), skipped), (true, false, true), "without data");
 }
+
+/// The first segments are looked at twice: what they show of the path is known when they are judged.
+#[test]
+fn a_survey_times_the_data_that_is_acknowledged_in_it() {
+    let (to_server, to_client) = (Direction::ToServer, Direction::ToClient);
+    for (why, segments, round_trip) in [
+        ("data", &[(data(1, FULL), to_server, 0), (ack(1_001), to_client, 20)][..], Some(20)),
+        ("nothing", &[(data(1, 0), to_server, 0), (ack(1_001), to_client, 20)], None),
+    ] {
+        let mut warm_up = WarmUp::default();
+        for (number, (segment, direction, millis)) in (1..).zip(segments) {
+            let packet = Packet {
+                number,
+                at: at(*millis),
+                interface: 0,
+                identification: 0,
+                hop_limit: 64,
+                segment,
+                payload: &[],
+            };
+            warm_up.add(&packet, *direction);
+        }
+        let mut trial = Ends::default();
+        let found = trial.survey(&warm_up).distances.round_trip(to_server);
+        assert_eq!(found, round_trip.map(Nanos::from_millis), "{why}");
+        assert_eq!(format!("{trial:?}"), format!("{:?}", Ends::default()), "it notes nothing");
+    }
+}

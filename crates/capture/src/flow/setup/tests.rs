@@ -212,3 +212,14 @@ fn what_leaves_behind_a_handshake_of_tls_waits_for_nobody_but_its_program() {
         assert_eq!(cursor == gap.until, counts, "{why}");
     }
 }
+
+#[test]
+fn what_an_acknowledgement_shows_of_a_handshake_is_of_its_own_direction() {
+    use crate::attribution::gap::tests::HELD;
+    for (direction, resolved) in [(ToServer, true), (ToClient, false)] {
+        let mut setup = Setup { again: Some((HELD, ToServer)), ..Setup::default() };
+        let before = format!("{:?}", setup.again);
+        setup.resolve(direction, Resolution::Spurious);
+        assert_eq!(format!("{:?}", setup.again) != before, resolved, "{direction:?}");
+    }
+}
