@@ -67,7 +67,7 @@ impl ObservedConnection {
 
     /// When all that the receiver of `direction` has sent, and so its credit, had reached the sender, if the sender has
     /// acknowledged that.
-    fn credit_for(&self, direction: Direction) -> Option<CreditArrival> {
+    pub(super) fn credit_for(&self, direction: Direction) -> Option<CreditArrival> {
         let back = self.ends.half(direction.opposite());
         let last = back.sender.last().filter(|_| back.stream.flight() == 0)?;
         let delays = self.ends.distances.path_delays(direction);

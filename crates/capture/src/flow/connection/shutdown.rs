@@ -260,6 +260,8 @@ const LONGEST_HOLD: Nanos = Nanos::from_millis(250);
 
 #[cfg(test)]
 mod tests {
+    use ackwise_tcp::{Flags, Segment, SeqNumber};
+
     use super::*;
     use Direction::{ToClient, ToServer};
 
@@ -344,6 +346,57 @@ mod tests {
             it.shutdowns[ToClient as usize] = kind.map(|it| Box::new(held(it, 24)));
             assert_eq!(it.has_closed(ToClient), has_closed, "{closed} {kind:?}");
             assert!(!it.has_closed(ToServer));
+        }
+    }
+
+    /// One end sends the next 10 bytes, which may be a `shutdown` as well. What waited then of both ends, and still does.
+    fn waits(
+        held: [Option<HeldShutdown>; 2],
+        by: Direction,
+        shutdown: Option<Shutdown>,
+    ) -> [bool; 2] {
+        let mut it = ObservedConnection::default();
+        for half in &mut it.ends.halves {
+            half.stream.place(&Segment { flags: Flags::SYN, ..Segment::default() });
+        }
+        it.shutdowns = held.map(|it| it.map(Box::new));
+        let segment = Segment { seq: SeqNumber(1), len: 10, ..Segment::default() };
+        let seen = Packet {
+            number: 9,
+            at: Instant::EPOCH,
+            interface: 0,
+            identification: 0,
+            hop_limit: 64,
+            segment: &segment,
+            payload: &[0; 10],
+        };
+        it.decide_shutdowns(&seen, by, shutdown, &mut Results::default());
+        it.shutdowns.map(|it| it.is_some())
+    }
+
+    #[test]
+    fn what_follows_decides_whether_it_was_the_last() {
+        use Shutdown::{MayBeAlert, MayBeGoaway};
+        let waiting = |kind| HeldShutdown { segments: Vec::new(), ..held(kind, 24) };
+        for (kind, next, goes_on) in [
+            (MayBeGoaway, Some(MayBeAlert), true),
+            (MayBeGoaway, Some(MayBeGoaway), false),
+            (MayBeGoaway, None, false),
+            (MayBeAlert, Some(MayBeAlert), false),
+        ] {
+            let waits = waits([None, Some(waiting(kind))], ToClient, next);
+            assert_eq!(waits, [false, goes_on], "{kind:?} {next:?}");
+        }
+        let over = |held| HeldShutdown { is_over: true, ..held };
+        let idle = |held| HeldShutdown { is_idle: true, ..held };
+        // The client sends on behind what the server may have closed with.
+        for (why, held, next, stays) in [
+            ("it is answered", waiting(MayBeAlert), None, false),
+            ("it has closed an idle connection", idle(waiting(MayBeAlert)), None, true),
+            ("it was known to close it", over(waiting(MayBeAlert)), None, true),
+            ("the client closes as well", waiting(MayBeAlert), Some(MayBeAlert), true),
+        ] {
+            assert_eq!(waits([None, Some(held)], ToServer, next), [false, stays], "{why}");
         }
     }
 }

@@ -167,6 +167,56 @@ fn who_holds_time_wait_is_known_if_both_closed_in_order() {
     assert_ne!(held(Some(Party::Client), true), Some(TimeWaitRule::Negotiated));
 }
 
+/// The end that relies on the other answers what comes late with an RST, so that the connection does not end in order.
+#[test]
+fn time_wait_that_both_agreed_on_is_held_once_both_have_closed() {
+    use ackwise_tcp::TimeWaitHolder::{Mine, Yours};
+    let (to_server, to_client) = (Direction::ToServer, Direction::ToClient);
+    let held = |agreed: bool, closed: &[Direction]| {
+        let mut it = connection();
+        it.closed_first = Some(Party::Server);
+        for (direction, holder) in [(to_server, Mine), (to_client, Yours)] {
+            for flags in [Flags::SYN, Flags::FIN] {
+                let segment = Segment { flags, time_wait_holder: Some(holder), ..NONE };
+                if agreed {
+                    it.closing.handle_segment(&segment, direction);
+                }
+            }
+        }
+        for &direction in closed {
+            let seq = SeqNumber(if direction == to_server { 1_001 } else { 2_001 });
+            let fin = Segment { seq, flags: Flags::FIN, ..NONE };
+            it.ends.handle_fin(&fin, direction, 5, at(5));
+        }
+        it.holds_time_wait(false)
+    };
+    let negotiated = Some((Party::Client, TimeWaitRule::Negotiated));
+    assert_eq!(held(true, &[to_server, to_client]), negotiated);
+    assert_eq!(held(true, &[to_client]), None, "the client has not closed");
+    assert_eq!(held(false, &[to_server, to_client]), None, "as it stands, nobody knows");
+}
+
+/// What the client sends again and again, and nobody acknowledges, is of the last request that the server has not heard.
+#[test]
+fn a_request_was_sent_again_in_vain_if_it_is_what_the_server_has_not_heard() {
+    let sent_again = |times: usize, mut open: OpenExchange, request| {
+        let mut it = connection();
+        it.ends_now = Some((None, false));
+        for number in 0..times {
+            let data = Segment { seq: SeqNumber(1_001), ack: Some(SeqNumber(1)), len: 10, ..NONE };
+            it.ends.handle_data(&data, Direction::ToServer, at(300 * (1 + number as u64)), 5);
+        }
+        open.request = request;
+        it.ending(&open).unwrap().sent_again
+    };
+    let mut asking = exchange(0);
+    asking.head = head("PUT", "/", Some(90));
+    assert_eq!(sent_again(3, waiting(0), [1_000, 1_010]), Some(at(600)));
+    assert_eq!(sent_again(2, waiting(0), [1_000, 1_010]), None, "it may have been one loss");
+    assert_eq!(sent_again(3, waiting(0), [900, 1_000]), None, "all of it was heard");
+    assert_eq!(sent_again(3, asking, [900, 900]), Some(at(600)), "it has not ended");
+}
+
 #[test]
 fn only_the_last_of_a_lone_response_lingers_and_only_before_its_client() {
     type Change = fn(&mut ObservedConnection);

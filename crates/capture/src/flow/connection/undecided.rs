@@ -175,5 +175,12 @@ mod tests {
             let cursor = it.open.front().unwrap().account.cursor();
             assert_eq!(cursor > at(0), divided, "{since}");
         }
+        // Nothing is looked at any more.
+        let mut spent = ObservedConnection::default();
+        spent.work.spend(usize::MAX);
+        spent.open.push(OpenExchange::new(ExchangeId(0), 0, Account::new(at(0)), 0));
+        spent.undecided[0].get_or_insert_default().note_gap(&HELD);
+        spent.divide_again(ExchangeId(0), Direction::ToServer, at(0));
+        assert_eq!(spent.open.front().unwrap().account.cursor(), at(0));
     }
 }

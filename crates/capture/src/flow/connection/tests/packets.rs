@@ -1,6 +1,7 @@
 //! What packets and messages tell a connection.
 
 use super::*;
+use crate::attribution::Rule;
 
 #[test]
 fn clocks_that_go_back_by_more_than_a_millisecond_are_counted() {
@@ -404,4 +405,105 @@ fn an_exchange_of_a_stream_that_is_reset_ends_with_it_where_all_of_it_was_captur
     it.exchanges = 1;
     tell(&mut it, Event::Unjudged { exchange: FIRST });
     assert_eq!(it.exchanges, 1, "it is none of its exchanges");
+}
+
+#[test]
+fn what_acknowledgements_show_of_a_response_that_lingers_is_of_the_servers_data() {
+    for (direction, resolves) in [(Direction::ToServer, true), (Direction::ToClient, false)] {
+        let mut it = connection();
+        let data = Segment { seq: SeqNumber(2_001), ack: Some(SeqNumber(1_001)), len: 10, ..NONE };
+        it.ends.handle_data(&data, Direction::ToClient, at(3), 3).unwrap();
+        let sent = (departed(), at(0));
+        it.lingering = Some(Box::new(Lingering::new(Box::new(answered(0)), 2_010, sent)));
+        it.settle(&HELD, Direction::ToClient, false);
+        let before = format!("{:?}", it.lingering);
+        it.ends.halves[direction.opposite() as usize].again = Some(Resolution::Spurious);
+        let seq = SeqNumber(if direction == Direction::ToServer { 1_001 } else { 2_011 });
+        let segment = Segment { seq, ack: Some(SeqNumber(1_001)), ..NONE };
+        let seen = Packet {
+            number: 9,
+            at: at(20),
+            interface: 0,
+            identification: 0,
+            hop_limit: 64,
+            segment: &segment,
+            payload: &[],
+        };
+        it.judge(&seen, direction, &mut Results::default());
+        assert_eq!(format!("{:?}", it.lingering) != before, resolves, "{direction:?}");
+    }
+}
+
+#[test]
+fn a_response_that_goes_on_behind_its_first_message_is_not_over_with_that() {
+    for end in [2_002, 2_004] {
+        let mut it = connection();
+        it.open.push(answered(0));
+        see(&mut it, Direction::ToClient, 2_001, b"xx");
+        tell(&mut it, Event::FirstMessage { exchange: FIRST, position: 2_002 });
+        see(&mut it, Direction::ToClient, 2_003, b"yy");
+        let event = Event::ResponseEnds { exchange: FIRST, position: end, exact: true };
+        let results = tell(&mut it, event);
+        assert_eq!(results.exchanges()[0].bytes[1], end);
+    }
+}
+
+/// The capture lacks frames, so that a window may have been used up, and opened since: what the server has heard of the
+/// client opened it.
+#[test]
+fn an_unseen_window_matters_where_something_is_waited_for() {
+    for (why, direction, open, rule, doubted) in [
+        ("a response", Direction::ToClient, Some(answered(0)), Rule::WindowFull, true),
+        ("no response yet", Direction::ToClient, Some(waiting(0)), Rule::WindowFull, false),
+        ("no exchange", Direction::ToClient, None, Rule::WindowFull, false),
+        ("a request", Direction::ToServer, Some(exchange(0)), Rule::WindowFull, true),
+        ("a timer released it", Direction::ToClient, Some(answered(0)), Rule::Corked, false),
+    ] {
+        let mut it = connection();
+        open.into_iter().for_each(|open| it.open.push(open));
+        let control = &mut it.flow_control[direction as usize];
+        control.lose(100, 6);
+        let mut gap = HELD;
+        gap.hold.rule = rule;
+        it.blame_flow_control(&mut gap, direction, 101);
+        assert_eq!(it.flow_control[direction as usize].is_doubtful(), doubted, "{why}");
+    }
+}
+
+#[test]
+fn credit_has_reached_its_sender_with_the_last_that_was_acknowledged() {
+    let mut it = connection();
+    it.ends.distances.sample(Direction::ToServer, Nanos::from_millis(20));
+    it.ends.distances.sample(Direction::ToClient, Nanos::from_millis(10));
+    let credit = |it: &ObservedConnection| it.credit_for(Direction::ToClient).map(|it| it.at);
+    assert_eq!(credit(&it), None, "the client has sent nothing");
+    see(&mut it, Direction::ToServer, 1_001, b"xx");
+    assert_eq!(credit(&it), None, "it is on its way");
+    let ack = Segment { ack: Some(SeqNumber(1_003)), ..NONE };
+    it.ends.halves[0].stream.acknowledge(&ack, None);
+    let sent = it.ends.half(Direction::ToServer).sender.last().unwrap().sent;
+    assert_eq!(credit(&it), Some(sent + Nanos::from_millis(15)));
+}
+
+/// Nobody divides what comes before a database is ready: its first exchange begins with the request behind that.
+#[test]
+fn only_a_start_up_is_no_part_of_the_exchange_behind_it() {
+    use crate::conversation::Tunnel;
+    for (tunnel, forgets) in [(Tunnel::Startup, true), (Tunnel::WebSocket, false)] {
+        let mut it = connection();
+        let segment = Segment { flags: Flags::SYN, ..NONE };
+        let syn = Packet {
+            number: 1,
+            at: at(0),
+            interface: 0,
+            identification: 0,
+            hop_limit: 64,
+            segment: &segment,
+            payload: &[],
+        };
+        it.setup.handle_syn(Direction::ToServer, &syn, &it.ends.distances);
+        let before = format!("{:?}", it.setup);
+        tell(&mut it, Event::TunnelBegins { exchange: FIRST, tunnel });
+        assert_eq!(format!("{:?}", it.setup) != before, forgets, "{tunnel:?}");
+    }
 }
