@@ -88,7 +88,8 @@ pub(crate) struct Check {
     #[arg(long)]
     thorough: bool,
 
-    /// Limit the run to TIME, for each version of HTTP [default: 15s, with --thorough 120s, with --quick 4s]
+    /// Limit the run to TIME, for each version of HTTP and each built-in server [default: 15s, with --thorough 120s,
+    /// with --quick 4s]
     #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     timeout: Option<Duration>,
 
