@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ._errors import Error
+from ._errors import CaptureError, Error
 from ._executor import reason
 
 PLAN = "plan.json"
@@ -21,7 +21,7 @@ def is_url(path: str) -> bool:
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
-    """The same for all processes that share a file system."""
+    """A path that processes with other working directories can use, too. A URL is one."""
     text = os.fsdecode(path)
     return text.rstrip("/") if is_url(text) else os.path.abspath(text)
 
@@ -210,7 +210,7 @@ class Object:
                 files.get_file(path, copy)
             try:
                 yield copy
-            except Exception as error:
+            except CaptureError as error:
                 error.args = tuple(str(it).replace(copy, self._name) for it in error.args)
                 raise
 
