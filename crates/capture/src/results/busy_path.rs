@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// An exchange that begins at 1 s, and whose time went to these causes, so many milliseconds each.
+    /// An exchange that begins at 1 s, and how many milliseconds of it each cause took.
     fn exchange(parts: &[(Cause, Option<Cause>, u64)]) -> ExchangeResult {
         let mut account = Account::new(Instant::from_nanos(1_000_000_000));
         account.keep_stretches(100);
