@@ -10,7 +10,7 @@ use crate::repository::{File, assert_none, files};
 const WORDS: &[(&str, &str, usize)] = &[
     ("octet", "byte", 0),
     // Names from before version 1 of the formats are recognised.
-    ("octets", "bytes", 7),
+    ("octets", "bytes", 0),
     ("Octets", "bytes", 0),
     ("nobody may", "say what is not allowed, and to whom", 2),
     ("So many", "say what is counted", 10),
