@@ -51,17 +51,21 @@ pub(crate) fn search(options: &Options) -> anyhow::Result<ExitCode> {
         bail!("no fuzz target is named `{name}`; the targets are: {}", known.join(", "));
     }
     let targets = if options.targets.is_empty() { &known } else { &options.targets };
-    let ended = run_targets(targets, &options.search, BUILD_LIMIT, &Printer::plain())?;
+    let (ended, _) = run_targets(targets, &options.search, BUILD_LIMIT, &Printer::plain())?;
     Ok(ExitCode::from(u8::from(ended.end != End::Succeeded)))
 }
 
-/// Runs all targets. The first failure of each is reported, and the others still run. `limit`
-/// applies to the build.
+/// Runs all targets. The first failure of each is reported and returned as one line, and the others
+/// still run. `limit` applies to the build.
 ///
 /// # Errors
 ///
 /// If there is no target, or cargo cannot be started.
-pub(crate) fn run(search: &Search, limit: Duration, printer: &Printer) -> anyhow::Result<Ended> {
+pub(crate) fn run(
+    search: &Search,
+    limit: Duration,
+    printer: &Printer,
+) -> anyhow::Result<(Ended, Vec<String>)> {
     run_targets(&targets()?, search, limit, printer)
 }
 
@@ -70,15 +74,16 @@ fn run_targets(
     search: &Search,
     limit: Duration,
     printer: &Printer,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<(Ended, Vec<String>)> {
     ensure!(!targets.is_empty(), "fuzz/Cargo.toml names no target");
     let host = host()?;
     printer.line("cargo +nightly fuzz build");
     let mut take = |line: &str| printer.line(line);
     let mut build = cargo_fuzz("build", &host);
     let mut all = process::run_measured(&mut build, Output::TakeAll(&mut take), limit)?;
+    let mut failures = Vec::new();
     if all.end != End::Succeeded {
-        return Ok(all);
+        return Ok((all, failures));
     }
     for target in targets {
         printer.line(&format!("fuzzing {target} for {} s", search.seconds));
@@ -88,17 +93,31 @@ fn run_targets(
         let ended = process::run_measured(&mut command, Output::Discard, limit)?;
         all.cpu += ended.cpu;
         let said = fs::read(&log).with_context(|| format!("reading {log}"))?;
-        for line in worth_reading(&String::from_utf8_lossy(&said), ended.end) {
+        let said = String::from_utf8_lossy(&said);
+        for line in worth_reading(&said, ended.end) {
             printer.line(line);
         }
         if ended.end != End::Succeeded {
             let input = format!("fuzz target {target}; the input is in fuzz/artifacts/{target}");
             printer.failure(&input);
             printer.line(&format!("FAILED {input}"));
+            failures.push(format!("fuzz target {target}: {}", in_one_line(&said)));
             all.end = ended.end;
         }
     }
-    Ok(all)
+    Ok((all, failures))
+}
+
+/// What failed and the input, so that the end of a log is enough to repeat it.
+fn in_one_line(said: &str) -> String {
+    let mut lines = said.lines();
+    let is_reason = |line: &&str| line.contains("panicked at") || line.contains("ERROR: libFuzzer");
+    let reason = lines.find(is_reason).unwrap_or("no reason in the log");
+    // A panic's message is on the next line.
+    let message = lines.clone().next().filter(|_| reason.contains("panicked")).unwrap_or_default();
+    let input = lines.find_map(|line| line.strip_prefix("Base64: ")).unwrap_or("none");
+    let input = if input.len() > INPUT_CHARACTERS { "too long to print" } else { input };
+    format!("{reason} {message}; input in base64: {input}")
 }
 
 /// The relevant lines of the output: libFuzzer prints thousands of lines for new inputs.
@@ -167,6 +186,9 @@ const LOGS: &str = "fuzz/logs";
 /// Maximum number of printed lines of a failure (our choice): a report with its stack and the input in base64 is shorter.
 const FAILURE_LINES: usize = 100;
 
+/// Maximum length of an input that a summary repeats (our choice).
+const INPUT_CHARACTERS: usize = 4000;
+
 /// Time beyond the search for cargo's freshness check and all seed inputs (our choice).
 const GRACE: Duration = Duration::from_secs(120);
 const BUILD_LIMIT: Duration = Duration::from_secs(1200);
@@ -183,7 +205,7 @@ mod tests {
 
     use super::*;
 
-    const SAID: &str = "INFO: seed\n#1 NEW cov: 1\n\tNEW_FUNC[1/1]\n==7== ERROR: timeout\n\
+    const SAID: &str = "INFO: seed\n#1 NEW cov: 1\n\tNEW_FUNC[1/1]\n==7== ERROR: libFuzzer: timeout\n\
                         #17 REDUCE cov: 1\nBase64: AAAA\nstat::peak_rss_mb: 1\n";
 
     #[test]
@@ -191,8 +213,9 @@ mod tests {
         let failed = End::Failed(ExitStatus::from_raw(256));
         assert_eq!(
             worth_reading(SAID, failed),
-            ["INFO: seed", "==7== ERROR: timeout", "Base64: AAAA"]
+            ["INFO: seed", "==7== ERROR: libFuzzer: timeout", "Base64: AAAA"]
         );
+        assert_eq!(in_one_line(SAID), "==7== ERROR: libFuzzer: timeout ; input in base64: AAAA");
         assert_eq!(
             worth_reading("INFO: seed\n#9 DONE\nDone 9 runs\n", End::Succeeded),
             ["Done 9 runs"]

@@ -190,7 +190,12 @@ fn execute(
             (BENCH, arguments)
         }
         Action::Tests(tests) => return run_tests(step, tests, rows, skip_file, printer, tally),
-        Action::Fuzz => return fuzz::run(&fuzz::Search::BRIEF, step.limit, printer),
+        Action::Fuzz => {
+            let (ended, failures) = fuzz::run(&fuzz::Search::BRIEF, step.limit, printer)?;
+            tally.failed += failures.len();
+            tally.failures.extend(failures);
+            return Ok(ended);
+        }
         Action::Book => return book::build(step.limit, printer),
         Action::Mutants => return mutants::in_diff(step.limit, printer),
         Action::Python => return python::run(step.limit, printer, tally),
