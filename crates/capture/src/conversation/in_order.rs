@@ -188,9 +188,11 @@ impl InOrder {
         self.asked.front().is_some_and(|first| matches!(first.effect, Effect::Ends(_)))
     }
 
-    /// A response begins.
+    /// A response begins, unless it has: a server may answer what the client has not ended.
     pub(super) fn answer(&mut self, edge: Edge, log: &mut Log) -> Result<(), Mismatch> {
-        self.is_answering = true;
+        if std::mem::replace(&mut self.is_answering, true) {
+            return Ok(());
+        }
         let Some(first) = self.asked.front() else {
             return if self.uncounted > 0 { Ok(()) } else { Err(Mismatch) };
         };

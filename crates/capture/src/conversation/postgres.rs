@@ -256,7 +256,7 @@ impl Postgres {
         if matches!(kind, b'N' | b'A' | b'S') {
             return true;
         }
-        if !self.order.is_answering() && self.order.answer(Edge::exact(at), log).is_err() {
+        if self.order.answer(Edge::exact(at), log).is_err() {
             return false;
         }
         if matches!(kind, b'G' | b'H') {

@@ -177,6 +177,35 @@ fn behind_a_gap_a_client_that_waits_for_each_answer_is_followed_again() {
     );
 }
 
+/// The server answers `Parse` before the rest of the unit comes, which the capture cuts: one response begins.
+#[test]
+fn a_server_may_answer_before_the_client_has_asked_to_the_end() {
+    let lines = format!(
+        "{BEGIN}
+        c pg P:600
+        s pg 1
+        c pg B:600 E:600 S
+        s pg 2 C:9 Z:1
+        c pg Q:30
+        s pg C:9 Z:1
+        "
+    );
+    let told = format!(
+        "{BEGUN}
+        0 begins 28
+        0 is being answered 53
+        0 is asked ~1848
+        0 is answered ~83
+        1 begins 1848
+        1 asks Query  to 1848
+        1 is asked 1883
+        1 is being answered 83
+        1 is answered 103
+        "
+    );
+    tells_shown(&lines, Shown { segment: 1448, snap: 140 }, &told);
+}
+
 #[test]
 fn a_connection_seen_from_its_middle_is_recognised_by_whole_units() {
     tells(
