@@ -10,6 +10,7 @@ use anyhow::{Context, ensure};
 use lexopt::prelude::*;
 
 use super::case::World;
+use super::score::Sureness;
 
 /// Options of a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -80,8 +81,8 @@ impl Set {
 pub(super) enum Wrong {
     /// What is said to be this cause and is not, and the other way round.
     Cause(Cause),
-    /// What is said with high confidence.
-    High,
+    /// What is said with this confidence.
+    Sure(Sureness),
 }
 
 /// How results are printed.
@@ -143,7 +144,7 @@ cargo xtask bench truth [OPTION]...
     --removals N      Remove N single packets from each case, one at a time (2 by default).
     --worst N         Print the N packets whose removal changes most.
     --wrong CAUSE     Print what is said to be CAUSE and is not, and the other way round: the longest first.
-    --wrong high      Print what is said with high confidence and is wrong: sums, then the longest.
+    --wrong high      Print what is said with high (medium, low) confidence and is wrong: sums, then the longest.
     --rules           Print what each rule decides, how much of that is right, and what switching it off costs.
     --markdown        Write the calibration table into docs/explain/accuracy.md.
     --json            Print JSON.
@@ -190,8 +191,8 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
             Long("wrong") => {
                 let name = parser.value()?.string()?;
                 let cause = Cause::ALL.into_iter().find(|it| it.name() == name);
-                let high = (name == "high").then_some(Wrong::High);
-                let wrong = cause.map(Wrong::Cause).or(high);
+                let mut sure = Sureness::ALL.into_iter().filter(|it| it.name() == name);
+                let wrong = cause.map(Wrong::Cause).or_else(|| sure.next().map(Wrong::Sure));
                 settings.wrong = Some(wrong.with_context(|| format!("no cause `{name}`"))?);
             }
             Long("tls") => settings.tls = true,
@@ -236,7 +237,10 @@ mod tests {
         assert_eq!(settings.show.as_deref(), Some("sim-0001"));
         assert_eq!((settings.removals, settings.worst), (5, 3));
         assert_eq!(settings.wrong, Some(Wrong::Cause(Cause::NagleRtt)));
-        assert_eq!(parsed("--wrong high").unwrap().unwrap().wrong, Some(Wrong::High));
+        for sure in [Sureness::High, Sureness::Medium, Sureness::Low] {
+            let wrong = parsed(&format!("--wrong {}", sure.name())).unwrap().unwrap().wrong;
+            assert_eq!(wrong, Some(Wrong::Sure(sure)));
+        }
         assert!(settings.rules && settings.h2);
         assert_eq!(settings.format, Format::Json);
         for option in line.split_whitespace().filter(|it| it.starts_with("--")) {

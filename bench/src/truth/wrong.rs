@@ -1,5 +1,5 @@
 //! What is said to be one cause and is not, and what is that cause and is not said to be; or all that is wrong
-//! with high confidence.
+//! with one confidence.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -16,22 +16,30 @@ use super::table::{WORST, percent, sides, told};
 pub(super) fn text(results: &Results, wrong: Wrong) -> String {
     let whole: Vec<&Row> = results.rows.iter().filter(|it| it.view.damage.is_none()).collect();
     let mut out = String::new();
+    let families = results.cases.iter().map(|it| (it.name.as_str(), it.family.as_str())).collect();
     let places = ["sender's side and --pair", "other places"];
     for (place, rows) in places.into_iter().zip(sides(&whole)) {
         let written = match wrong {
             Wrong::Cause(cause) => lists(&mut out, place, &rows, cause),
-            Wrong::High => high(&mut out, place, &rows),
+            Wrong::Sure(sure) => by(&mut out, place, &rows, sure, &families),
         };
         written.expect("a string takes everything");
     }
     out
 }
 
-/// What is said with high confidence: how much of each cause is right; then what is wrong, as sums by truth and
-/// statement, and the longest.
-fn high(out: &mut String, place: &str, rows: &[&Row]) -> fmt::Result {
-    let sure = || rows.iter().copied().filter(|it| it.sureness() == Sureness::High);
-    writeln!(out, "\n{place}: said with high confidence, and how much of that is right")?;
+/// What is said with this confidence: how much of each cause is right; then what is wrong, as sums by family, rule, truth
+/// and statement, and the longest.
+fn by(
+    out: &mut String,
+    place: &str,
+    rows: &[&Row],
+    sureness: Sureness,
+    families: &BTreeMap<&str, &str>,
+) -> fmt::Result {
+    let sure = || rows.iter().copied().filter(|it| it.sureness() == sureness);
+    let title = format!("{place}: said with {} confidence", sureness.name());
+    writeln!(out, "\n{title}, and how much of that is right")?;
     for cause in Cause::ALL {
         let share =
             Share::of(sure().filter(|it| it.said.is_some_and(|it| it.0 == cause)), Row::is_right);
@@ -48,15 +56,16 @@ fn high(out: &mut String, place: &str, rows: &[&Row]) -> fmt::Result {
     writeln!(out, "\n{place}: what is wrong of it")?;
     let mut sums: BTreeMap<_, u64> = BTreeMap::new();
     for row in sure().filter(|it| !it.is_right()) {
-        let Some((truth, said)) = row.truth.zip(row.said) else { continue };
-        *sums.entry((truth.cause, said.0)).or_default() += row.nanos;
+        let (Some((truth, said)), Some(by)) = (row.truth.zip(row.said), row.by) else { continue };
+        let family = families.get(row.case.as_str()).copied().unwrap_or_default();
+        *sums.entry((family, by.0.name(), truth.cause, said.0)).or_default() += row.nanos;
     }
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by_key(|it| std::cmp::Reverse(it.1));
-    for ((truth, said), nanos) in sums.into_iter().take(WORST) {
-        writeln!(out, "  {:>9.1} ms of {truth}, said {said}", ms(nanos))?;
+    for ((family, rule, truth, said), nanos) in sums.into_iter().take(WORST) {
+        writeln!(out, "  {:>9.1} ms of {truth}, said {said} by {rule} in {family}", ms(nanos))?;
     }
-    list(out, &format!("{place}: said with high confidence"), sure(), Row::is_right)
+    list(out, &title, sure(), Row::is_right)
 }
 
 fn lists(out: &mut String, place: &str, rows: &[&Row], cause: Cause) -> fmt::Result {

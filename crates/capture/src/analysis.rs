@@ -25,7 +25,7 @@ use crate::{
     flow::ConnectionTable,
     keys::KeyLog,
     limits::Reached,
-    results::Sorted,
+    results::{Sorted, shared_link},
     series::Budget,
 };
 
@@ -255,4 +255,12 @@ pub struct Analysis {
     pub reached: Reached,
     /// What was not followed to its end.
     pub unfollowed: Unfollowed,
+}
+
+impl Analysis {
+    /// Doubts what exchanges say of links and windows where transfers share a link, after another capture has changed
+    /// that.
+    pub fn doubt_shared_links(&mut self) {
+        shared_link::doubt(&mut self.exchanges, &self.connections);
+    }
 }

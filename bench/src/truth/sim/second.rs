@@ -60,6 +60,10 @@ fn idle_windows(drawn: &mut Drawn, dice: &mut Dice) {
     drawn.set("host.server.tcp.initial_window", dice.between(1, 40));
     let restart = ["keep", "decay", "since-send"][dice.between(0, 2) as usize];
     drawn.set("host.server.tcp.idle_restart", format!("\"{restart}\""));
+    if restart == "keep" {
+        // One setting of Linux turns both off (`tcp_slow_start_after_idle`).
+        drawn.set("host.server.tcp.unused_window", "\"kept\"");
+    }
     drawn.set("application.web.think", "{ uniform = { from = \"100 ms\", to = \"1500 ms\" } }");
 }
 

@@ -197,7 +197,7 @@ impl Sender {
         let round_trip = distances.round_trip(direction).unwrap_or_default();
         self.bottleneck.bound(round_trip);
         let late = Nanos::between(seen, ack.seen) - round_trip;
-        self.lateness.note(late, newly, self.full);
+        self.lateness.note(late, newly, self.full, ack.is_pure);
         if is_used_up {
             self.note_reader(ack, newly, late);
         }

@@ -49,6 +49,8 @@ pub(crate) struct OpenExchange {
     answered_in: [u64; 2],
     /// When the first of them was seen.
     answered_at: Option<Instant>,
+    /// The least round trip that was known then.
+    round_trip: Nanos,
     /// The capture lacks the end of the request or the beginning of the response.
     fell_into_hole: bool,
     /// The response has begun before the request had ended.
@@ -129,6 +131,7 @@ impl OpenExchange {
             first_packet: 0,
             answered_in: [0; 2],
             answered_at: None,
+            round_trip: Nanos::ZERO,
             fell_into_hole: false,
             still_asks: false,
             knows_way: true,
@@ -441,6 +444,7 @@ impl OpenExchange {
         if self.answered_in[0] == 0 {
             self.answered_in[0] = first.packet;
             self.answered_at = Some(first.seen);
+            self.round_trip = round_trip.unwrap_or_default();
         }
         self.state = State::Response;
     }

@@ -13,9 +13,7 @@ use hashbrown::HashMap;
 use super::{ConnectionResult, ExchangeResult, busy_path::hosts};
 use crate::attribution::{Confidence, Nanos, Rule, Verdict};
 
-/// Three first windows of ten segments: less finds room in most queues. Our choice.
-const MUCH: u64 = 30 * 1_460;
-/// An overlap of an eighth of the time is worth a doubt. Our choice.
+/// An overlap of an eighth of the time, with an eighth of the bytes, is worth a doubt. Our choice.
 const OVERLAP: u32 = 8;
 /// A link is busy if an exchange waits for it, for a repair, or for what seems to be held or spread, for a quarter of the
 /// time. Our choice.
@@ -26,29 +24,37 @@ const BUSY: u32 = 4;
 struct Transfer {
     connection: u32,
     until: Instant,
+    /// In the direction that has more.
+    bytes: u64,
     place: usize,
+}
+
+impl Transfer {
+    /// Whether it is large enough that the other waits behind it.
+    fn counts_beside(&self, other: &Self) -> bool {
+        self.bytes * u64::from(OVERLAP) >= other.bytes
+    }
 }
 
 /// Doubts what `exchanges`, in the order in which they began, say of links and windows where they share a link;
 /// `connections` are in the order of their numbers.
-pub(super) fn doubt(exchanges: &mut [ExchangeResult], connections: &[ConnectionResult]) {
+pub(crate) fn doubt(exchanges: &mut [ExchangeResult], connections: &[ConnectionResult]) {
     // Of two hosts, the transfers of two connections that last longest so far: one overlaps with them, or with none.
     let mut last: HashMap<[IpAddr; 2], [Option<Transfer>; 2]> = HashMap::new();
     // A long transfer may overlap with any number of others, and is revised once.
     let mut shares_link = vec![false; exchanges.len()];
     for (place, exchange) in exchanges.iter().enumerate() {
-        if exchange.bytes.iter().all(|bytes| *bytes < MUCH) {
-            continue;
-        }
         let found = connections.binary_search_by_key(&exchange.connection, |it| it.id);
         let Ok(found) = found else { continue };
         let (connection, from) = (exchange.connection, exchange.start);
-        let this = Transfer { connection, until: from + exchange.duration, place };
+        let bytes = exchange.bytes.into_iter().max().unwrap_or_default();
+        let this = Transfer { connection, until: from + exchange.duration, bytes, place };
         let known = last.entry(hosts(&connections[found])).or_default();
         for other in known.iter().flatten().filter(|it| it.connection != connection) {
             let together = Nanos::between(from, other.until.min(this.until)).into();
-            for place in [this.place, other.place] {
-                shares_link[place] |= exchanges[place].shares_link(together);
+            for [one, beside] in [[&this, other], [other, &this]] {
+                shares_link[one.place] |=
+                    beside.counts_beside(one) && exchanges[one.place].shares_link(together);
             }
         }
         keep(known, this);
@@ -116,7 +122,7 @@ mod tests {
     fn the_transfers_that_last_longest_are_remembered_of_two_connections() {
         let of = |connection, until| {
             let until = Instant::EPOCH + Nanos::from_millis(until);
-            Transfer { connection, until, place: 0 }
+            Transfer { connection, until, bytes: 0, place: 0 }
         };
         let after = |transfers: &[(u32, u64)]| {
             let mut known = [None; 2];
@@ -138,6 +144,16 @@ mod tests {
             (&[(1, 20), (2, 20), (3, 20)], [Some((3, 20)), Some((2, 20))]),
         ] {
             assert_eq!(after(transfers), expected, "{transfers:?}");
+        }
+    }
+
+    #[test]
+    fn who_sends_less_than_an_eighth_keeps_nobody_waiting() {
+        let of = |bytes| Transfer { connection: 1, until: Instant::EPOCH, bytes, place: 0 };
+        for (bytes, beside, counts) in
+            [(8_000, 1_000, true), (8_000, 999, false), (500, 8_000, true)]
+        {
+            assert_eq!(of(beside).counts_beside(&of(bytes)), counts, "{bytes} {beside}");
         }
     }
 

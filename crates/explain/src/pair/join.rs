@@ -67,6 +67,7 @@ pub(super) fn join(
             None => counts.alone += 1,
         }
     }
+    client.doubt_shared_links();
     counts
 }
 

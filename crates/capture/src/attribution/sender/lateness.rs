@@ -1,14 +1,17 @@
 //! By how much acknowledgements come later than a round trip takes: for so long, a link of which no rate is known
 //! may have been busy.
 
+use std::ops::RangeInclusive;
+
 use super::{Facts, Hold, Nanos, Pace, Rule, Sender};
 
 /// How late the last acknowledgements were, the least of a few.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lateness {
-    /// Of those that no receiver delays, because they acknowledge two full segments (RFC 5681, section 4.2).
+    /// Of those that no receiver delays: they acknowledge two full segments (RFC 5681, section 4.2), or come without data
+    /// before any timer ends.
     prompt: Recent,
-    /// Of all, where a timer of Linux would have ended the delay earlier.
+    /// Of those, and of all for which Linux's first timer would have ended earlier.
     any: Recent,
     promptest: Promptest,
 }
@@ -58,19 +61,21 @@ impl Recent {
 }
 
 impl Lateness {
-    /// Linux delays an acknowledgement by 40 ms at first (`TCP_DELACK_MIN`), a tick more, and later by up to 200 ms.
-    const DELAYED: Nanos = Nanos::from_millis(44);
+    /// Linux delays an acknowledgement by 40 ms at first (`TCP_DELACK_MIN`), a tick less or more, and later by up to 200 ms.
+    const DELAYED: RangeInclusive<Nanos> = Nanos::from_millis(36)..=Nanos::from_millis(44);
 
     /// An acknowledgement of `newly` came so much later than a round trip takes. None is delayed that acknowledges
     /// two full segments.
-    pub(super) fn note(&mut self, late: Nanos, newly: u64, full: u64) {
-        let prompt = newly >= 2 * full;
+    pub(super) fn note(&mut self, late: Nanos, newly: u64, full: u64, is_pure: bool) {
         self.promptest.note(late, newly);
+        let prompt = newly >= 2 * full || is_pure && late < *Self::DELAYED.start();
         if prompt {
             self.prompt.note(late);
         }
-        let is_delay = !prompt && late <= Self::DELAYED;
-        self.any.note(if is_delay { Nanos::ZERO } else { late });
+        let may_be_delayed = !is_pure || late <= *Self::DELAYED.end();
+        if prompt || !may_be_delayed {
+            self.any.note(late);
+        }
     }
 }
 
@@ -128,17 +133,35 @@ mod tests {
         Nanos::from_millis(millis)
     }
 
+    /// Acknowledgements that come so many milliseconds late, and by how much a link may be busy, by those that no
+    /// receiver delays and by all.
     #[test]
     fn what_a_receiver_may_have_delayed_shows_no_busy_link() {
-        let mut lateness = Lateness::default();
-        lateness.note(millis(20), 2_000, 1_000);
-        assert_eq!(lateness.prompt.least(), Nanos::ZERO, "one may be an accident");
-        lateness.note(millis(15), 2_000, 1_000);
-        lateness.note(millis(90), 1_000, 1_000);
-        assert_eq!([lateness.prompt.least(), lateness.any.least()], [millis(15); 2]);
-        lateness.note(millis(40), 1_000, 1_000);
-        assert_eq!(lateness.any.least(), Nanos::ZERO, "Linux delays them for 40 ms");
-        assert_eq!(lateness.prompt.least(), millis(15));
+        const TWO: (u64, bool) = (2_000, true);
+        const ONE: (u64, bool) = (1_000, true);
+        const WITH_DATA: (u64, bool) = (1_000, false);
+        for (acks, expected) in [
+            (&[(20, TWO)][..], [0, 0]),
+            (&[(20, TWO), (15, TWO)], [15, 15]),
+            (&[(20, TWO), (15, TWO), (90, ONE)], [15, 15]),
+            // Of single segments, sooner than any timer.
+            (&[(10, ONE), (8, ONE)], [8, 8]),
+            (&[(35, ONE), (35, ONE)], [35, 35]),
+            (&[(10, ONE), (0, ONE)], [0, 0]),
+            // When Linux's timer ends, and later, where it may be another's.
+            (&[(36, ONE), (44, ONE)], [0, 0]),
+            (&[(10, ONE), (40, ONE), (8, ONE)], [8, 8]),
+            (&[(45, ONE), (90, ONE)], [0, 45]),
+            // A program answered.
+            (&[(10, WITH_DATA), (8, WITH_DATA), (90, WITH_DATA)], [0, 0]),
+        ] {
+            let mut lateness = Lateness::default();
+            for &(late, (newly, is_pure)) in acks {
+                lateness.note(millis(late), newly, 1_000, is_pure);
+            }
+            let found = [lateness.prompt.least(), lateness.any.least()];
+            assert_eq!(found, expected.map(millis), "{acks:?}");
+        }
     }
 
     #[test]
@@ -147,7 +170,7 @@ mod tests {
         let mut pace = Pace::default();
         pace.sample(960, millis(40));
         let mut known = |late, newly| {
-            lateness.note(millis(late), newly, 960);
+            lateness.note(millis(late), newly, 960, true);
             lateness.promptest.unless_refuted(pace).is_known()
         };
         assert!(known(11, 500));

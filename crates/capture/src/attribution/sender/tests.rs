@@ -151,10 +151,10 @@ fn a_program_that_wrote_late_before_is_not_accused_of_nagle_for_one_coincidence(
         let mut waits = Vec::new();
         for span in spans {
             wire.answer(time, end..end + 100);
-            wire.ack(time + 40.0, end + 100);
-            let gap = wire.push(time + 40.0 + span, end + 100..end + 200).unwrap();
+            wire.ack(time + 20.0, end + 100);
+            let gap = wire.push(time + 20.0 + span, end + 100..end + 200).unwrap();
             waits.push((gap.hold.wait, gap.hold.confidence));
-            wire.ack(time + 100.0, end + 200);
+            wire.ack(time + 40.0 + span, end + 200);
             (time, end) = (time + 150.0, end + 200);
         }
         waits

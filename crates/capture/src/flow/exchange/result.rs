@@ -63,7 +63,7 @@ impl OpenExchange {
             }),
             first_byte_after: nanos_from(self.account.from(), self.answered_at),
             acknowledged_after: nanos_from(self.account.cursor(), self.acknowledged),
-            round_trip: round_trip.into(),
+            round_trip: round_trip.max(self.round_trip).into(),
             complete,
             ending: self.ending,
             exact: self.exact,

@@ -366,6 +366,20 @@ fn an_exchange_that_is_left_alone_waited_for_whoever_was_next() {
     }
 }
 
+/// Its time is divided by the round trip that was known when the response began, however short later ones are.
+#[test]
+fn an_exchange_keeps_the_round_trip_that_divided_it() {
+    for (known, at_its_end, kept) in [(200, 15, 200), (15, 200, 200), (15, 15, 15)] {
+        let mut open = waiting();
+        let known = Some(Nanos::from_millis(known));
+        open.begin_response(&first(), Asked::Known, known, ServerHabits::default());
+        let later = Some(Nanos::from_millis(1));
+        open.begin_response(&first(), Asked::Known, later, ServerHabits::default());
+        let result = Box::new(open).into_result(0, true, Nanos::from_millis(at_its_end));
+        assert_eq!(result.round_trip.as_millis(), kept);
+    }
+}
+
 #[test]
 fn what_only_turns_show_is_less_sure() {
     let result = |change: fn(&mut OpenExchange)| {
