@@ -165,7 +165,8 @@ impl Half {
         match act {
             Act::Syn => (self.open(plain, peer), Vec::new()),
             Act::Say(piece) => {
-                let data = piece.bytes();
+                let mut data = piece.bytes();
+                data.truncate(LONGEST);
                 self.sent.extend(&data);
                 self.next = self.next + length(&data);
                 (Segment { len: length(&data), flags: Flags::PSH, ..plain }, data)
@@ -174,7 +175,7 @@ impl Half {
                 let from = self.sent.len().saturating_sub(back.into());
                 let data = &self.sent[from..];
                 let seq = self.next - length(data);
-                let data = data[..data.len().min(bytes.into())].to_vec();
+                let data = data[..data.len().min(bytes.into()).min(LONGEST)].to_vec();
                 (Segment { seq, len: length(&data), ..plain }, data)
             }
             Act::Acknowledge(all_but, window) => {
@@ -232,3 +233,6 @@ const MOST_STEPS: usize = 400;
 
 /// So few that ports are used again.
 const CONNECTIONS: usize = 3;
+
+/// What an IPv4 packet has room for beside its headers, TCP's with all options.
+const LONGEST: usize = u16::MAX as usize - 20 - 60;

@@ -82,7 +82,7 @@ impl Sender {
         let sacked = self.take_sack(ack, segment, now);
         let SackNews { news, delivered } = sacked;
         if self.timers.runs(Timer::Persist) {
-            self.answered_probe();
+            self.answered_probe(ack);
         }
         if self.sequence.window() == 0 {
             // RFC 9293, section 3.8.6: a peer without room that answers is not given up (SHLD-17).
@@ -275,13 +275,19 @@ impl Sender {
         self.control.controller_mut().on_round_trip(&passed, now);
     }
 
-    /// The peer lives; if its window is open again, what a probe has carried is sent again.
-    fn answered_probe(&mut self) {
+    /// The peer lives; if its window is open again, what a probe has carried is sent again. Where losses are detected by
+    /// time, copies of it that the peer refused still count as on their way: so it leaves whatever cwnd says, or no timer
+    /// would run.
+    fn answered_probe(&mut self, ack: u64) {
         self.timers.note_progress();
         if self.sequence.window() > 0 {
             self.timers.stop_waiting();
             self.round_trips.estimate_mut().reset_back_off();
             self.sequence.rewind();
+            let refused = ack == self.sequence.una() && self.sequence.is_outstanding();
+            if refused && self.detects_by_time() {
+                self.recovery.send_head();
+            }
         }
     }
 
