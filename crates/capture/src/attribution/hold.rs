@@ -235,8 +235,7 @@ impl Hold {
         facts: &Facts,
         own_pause: Option<Nanos>,
     ) -> (Self, Option<Self>) {
-        let is_nagle =
-            self.wait == Wait::Nagle && self.rule == Rule::NagleHeld && !facts.may_miss_losses;
+        let is_nagle = self.wait == Wait::Nagle && !facts.may_miss_losses;
         let counts = |own: &Nanos| *own < facts.since_data && *own * 8 >= facts.since_data;
         if !is_nagle || own_pause.filter(counts).is_none() {
             return (self, None);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ackwise_tcp::Wait;
 
 use crate::{
-    attribution::{Confidence, Nanos, Rule, gap::Gap},
+    attribution::{Confidence, Nanos, gap::Gap},
     held_requests::HeldRequests,
 };
 
@@ -19,7 +19,7 @@ pub(super) struct HeldSegment {
 impl HeldSegment {
     /// The segment from `start` on, which ends `gap`, if it was held so.
     pub(super) fn of(gap: &Gap, start: u64) -> Option<Self> {
-        let by_nagle = gap.hold.rule == Rule::NagleHeld && gap.hold.wait == Wait::Nagle;
+        let by_nagle = gap.hold.wait == Wait::Nagle;
         // As a verdict of low confidence, this would be a guess.
         let is_shown = by_nagle && gap.hold.confidence > Confidence::Low && gap.before.is_none();
         gap.ack_delay().filter(|_| is_shown)?;
@@ -53,8 +53,7 @@ mod tests {
         let held = with(|_| {}).unwrap();
         assert_eq!(held.request_at(100).unwrap().total, Duration::from_millis(50));
         assert!(held.request_at(101).is_none());
-        let others: [Other; 5] = [
-            ("another rule", |it| it.hold.rule = Rule::WindowFull),
+        let others: [Other; 4] = [
             ("its program", |it| it.hold.wait = Wait::Application),
             ("a guess", |it| it.hold.confidence = Confidence::Low),
             ("something else first", |it| it.before = Some((at(40), it.hold))),
