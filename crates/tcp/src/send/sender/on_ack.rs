@@ -79,8 +79,7 @@ impl Sender {
         if let Some(flight) = self.in_flight.list_mut() {
             flight.begin_news();
         }
-        let sacked = self.take_sack(ack, segment, now);
-        let SackNews { news, delivered } = sacked;
+        let sacked @ SackNews { news, delivered } = self.take_sack(ack, segment, now);
         if self.timers.runs(Timer::Persist) {
             self.answered_probe(ack);
         }
@@ -107,8 +106,7 @@ impl Sender {
         if self.in_flight.has_list() || self.recovery.has_episode() {
             let plain = segment.sequence_length() == 0 && self.sequence.window() == window_before;
             let repeats = plain && una == Una::Stays && !news;
-            let told = Told { ack, una, news, repeats, delivered };
-            self.take_news_of_flight(&told, config, now);
+            self.take_news_of_flight(&Told { ack, una, news, repeats, delivered }, config, now);
         }
         if self.has_congestion_events() {
             effects.add(Effects::CONGESTION);
@@ -276,8 +274,7 @@ impl Sender {
     }
 
     /// The peer lives; if its window is open again, what a probe has carried is sent again. Where losses are detected by
-    /// time, copies of it that the peer refused still count as on their way: so it leaves whatever cwnd says, or no timer
-    /// would run.
+    /// time, refused copies of it still count as on their way: so it leaves whatever cwnd says, or no timer would run.
     fn answered_probe(&mut self, ack: u64) {
         self.timers.note_progress();
         if self.sequence.window() > 0 {
