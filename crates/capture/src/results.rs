@@ -252,7 +252,7 @@ pub struct ExchangeResult {
     /// Nanoseconds after its end that the last byte of the response was acknowledged, if it was captured on
     /// its way to the client.
     pub(crate) acknowledged_after: Option<NonZeroU64>,
-    /// The least round trip that the connection had shown when its response began, or by its end.
+    /// The least round trip that the connection had shown when the response began, or by its end if that is longer.
     pub(crate) round_trip: Duration,
     /// The response was complete.
     pub complete: bool,

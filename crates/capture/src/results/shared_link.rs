@@ -32,7 +32,7 @@ struct Transfer {
 impl Transfer {
     /// Whether it is large enough that the other waits behind it.
     fn counts_beside(&self, other: &Self) -> bool {
-        self.bytes * u64::from(OVERLAP) >= other.bytes
+        self.bytes.saturating_mul(OVERLAP.into()) >= other.bytes
     }
 }
 
