@@ -209,10 +209,16 @@ fn windows(out: &mut String) {
 
 /// How to be sure, whatever the rival.
 fn checks(out: &mut String, cause: Cause) {
-    let checks = [Direction::ToServer, Direction::ToClient].map(|it| cause.check(it, None));
-    let checks: BTreeSet<_> = checks.into_iter().flatten().collect();
-    for check in checks {
-        writeln!(out, "\nTo be sure: {check}.").expect(STRING);
+    let [requests, responses] =
+        [Direction::ToServer, Direction::ToClient].map(|it| cause.check(it, None));
+    let lines = match requests == responses {
+        true => [(requests, ""), (None, "")],
+        false => [(requests, " about requests"), (responses, " about responses")],
+    };
+    for (check, of) in lines {
+        if let Some(check) = check {
+            writeln!(out, "\nTo be sure{of}: {check}.").expect(STRING);
+        }
     }
 }
 
