@@ -39,7 +39,7 @@ impl Oracle {
 impl Fields {
     pub fn check_method(&self, ours: Option<&str>) {
         if let Some(ours) = ours {
-            // At most the first 1,024 bytes are kept.
+            // Of a long one, only the first 1,024 bytes are kept, and less if that cuts a character.
             let is_cut = ours.len() > 1_000;
             self.check(":method", ours, |it| it == ours || is_cut && it.starts_with(ours));
         }

@@ -191,9 +191,10 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
             Long("wrong") => {
                 let name = parser.value()?.string()?;
                 let cause = Cause::ALL.into_iter().find(|it| it.name() == name);
-                let mut sure = Sureness::ALL.into_iter().filter(|it| it.name() == name);
-                let wrong = cause.map(Wrong::Cause).or_else(|| sure.next().map(Wrong::Sure));
-                settings.wrong = Some(wrong.with_context(|| format!("no cause `{name}`"))?);
+                let sure = || Sureness::ALL.into_iter().find(|it| it.name() == name);
+                let wrong = cause.map(Wrong::Cause).or_else(|| sure().map(Wrong::Sure));
+                let error = || format!("`{name}` is no cause and no confidence");
+                settings.wrong = Some(wrong.with_context(error)?);
             }
             Long("tls") => settings.tls = true,
             Long("h2") => settings.h2 = true,

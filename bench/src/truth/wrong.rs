@@ -21,7 +21,7 @@ pub(super) fn text(results: &Results, wrong: Wrong) -> String {
     for (place, rows) in places.into_iter().zip(sides(&whole)) {
         let written = match wrong {
             Wrong::Cause(cause) => lists(&mut out, place, &rows, cause),
-            Wrong::Sure(sure) => by(&mut out, place, &rows, sure, &families),
+            Wrong::Sure(sure) => so_sure(&mut out, place, &rows, sure, &families),
         };
         written.expect("a string takes everything");
     }
@@ -30,7 +30,7 @@ pub(super) fn text(results: &Results, wrong: Wrong) -> String {
 
 /// What is said with this confidence: how much of each cause is right; then what is wrong, as sums by family, rule, truth
 /// and statement, and the longest.
-fn by(
+fn so_sure(
     out: &mut String,
     place: &str,
     rows: &[&Row],

@@ -47,9 +47,7 @@ fn window_kept_idle(drawn: &mut Drawn, dice: &mut Dice) {
     page(drawn, dice, 40_000.0, 400_000.0);
     quick(drawn, dice);
     drawn.set("application.web.think", "{ uniform = { from = \"300 ms\", to = \"2 s\" } }");
-    // One setting of Linux turns both off (`tcp_slow_start_after_idle`).
-    drawn.set("host.server.tcp.idle_restart", "\"keep\"");
-    drawn.set("host.server.tcp.unused_window", "\"kept\"");
+    drawn.keep_window_over_idle();
 }
 
 /// Data and ACKs overtake each other by up to 2 ms.

@@ -29,6 +29,12 @@ impl Drawn {
     pub(super) fn set(&mut self, key: &str, value: impl std::fmt::Display) {
         self.settings.push(format!("{key}={value}"));
     }
+
+    /// As Linux does without `tcp_slow_start_after_idle`, which also lets an unused window shrink.
+    pub(super) fn keep_window_over_idle(&mut self) {
+        self.set("host.server.tcp.idle_restart", "\"keep\"");
+        self.set("host.server.tcp.unused_window", "\"kept\"");
+    }
 }
 
 /// The experiment that every case is a variation of.

@@ -59,10 +59,9 @@ fn idle_windows(drawn: &mut Drawn, dice: &mut Dice) {
     drawn.set("link.path.rate", format!("\"{} kb/s\"", dice.scaled(20_000.0, 500_000.0).round()));
     drawn.set("host.server.tcp.initial_window", dice.between(1, 40));
     let restart = ["keep", "decay", "since-send"][dice.between(0, 2) as usize];
-    drawn.set("host.server.tcp.idle_restart", format!("\"{restart}\""));
-    if restart == "keep" {
-        // One setting of Linux turns both off (`tcp_slow_start_after_idle`).
-        drawn.set("host.server.tcp.unused_window", "\"kept\"");
+    match restart {
+        "keep" => drawn.keep_window_over_idle(),
+        _ => drawn.set("host.server.tcp.idle_restart", format!("\"{restart}\"")),
     }
     drawn.set("application.web.think", "{ uniform = { from = \"100 ms\", to = \"1500 ms\" } }");
 }

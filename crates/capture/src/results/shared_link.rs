@@ -1,6 +1,6 @@
 //! Transfers that share a link.
 //!
-//! Where two connections between the same hosts send much at the same time over a link that is busy, each waits behind
+//! Where two connections between the same hosts send at the same time over a link that is busy, each waits behind
 //! the other's packets: for its own, for theirs, or for a window that such a queue has filled or emptied. The packets
 //! of one connection do not show which.
 

@@ -1,17 +1,18 @@
 //! By how much acknowledgements come later than a round trip takes: for so long, a link of which no rate is known
 //! may have been busy.
 
-use std::ops::RangeInclusive;
-
-use super::{Facts, Hold, Nanos, Pace, Rule, Sender};
+use super::{Distances, Facts, Hold, Nanos, Pace, Rule, Sender};
 
 /// How late the last acknowledgements were, the least of a few.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lateness {
-    /// Of those that no receiver delays: they acknowledge two full segments (RFC 5681, section 4.2), or come without data
-    /// before any timer ends.
-    prompt: Recent,
-    /// Of those, and of all for which Linux's first timer would have ended earlier.
+    /// Of those that no receiver delays, because they acknowledge two full segments (RFC 5681, section 4.2).
+    of_two: Recent,
+    /// Of those, and of those without data that come sooner than Linux's timer ends.
+    sooner: Recent,
+    /// One without data took longer: the receiver's timer may end at any time (4.4BSD's ticks each 200 ms).
+    delays: bool,
+    /// Of all, but for those that Linux's first timer may have ended, and those with data.
     any: Recent,
     promptest: Promptest,
 }
@@ -61,21 +62,31 @@ impl Recent {
 }
 
 impl Lateness {
-    /// Linux delays an acknowledgement by 40 ms at first (`TCP_DELACK_MIN`), a tick less or more, and later by up to 200 ms.
-    const DELAYED: RangeInclusive<Nanos> = Nanos::from_millis(36)..=Nanos::from_millis(44);
+    /// A timer ends by as much sooner or later: a tick of Linux.
+    const TICK: Nanos = Nanos::from_millis(4);
 
     /// An acknowledgement of `newly` came so much later than a round trip takes. None is delayed that acknowledges
     /// two full segments.
     pub(super) fn note(&mut self, late: Nanos, newly: u64, full: u64, is_pure: bool) {
+        let shortest = Distances::SHORTEST_ACK_DELAY;
         self.promptest.note(late, newly);
-        let prompt = newly >= 2 * full || is_pure && late < *Self::DELAYED.start();
-        if prompt {
-            self.prompt.note(late);
+        let of_two = newly >= 2 * full;
+        let is_sooner = late + Self::TICK < shortest;
+        self.delays |= is_pure && !of_two && !is_sooner;
+        if of_two {
+            self.of_two.note(late);
         }
-        let may_be_delayed = !is_pure || late <= *Self::DELAYED.end();
-        if prompt || !may_be_delayed {
+        if of_two || is_pure && is_sooner {
+            self.sooner.note(late);
+        }
+        if of_two || is_pure && (is_sooner || late > shortest + Self::TICK) {
             self.any.note(late);
         }
+    }
+
+    /// The least of those that no receiver delays, as far as this one has shown how it delays.
+    fn prompt(&self) -> Nanos {
+        if self.delays { self.of_two.least() } else { self.sooner.least() }
     }
 }
 
@@ -104,7 +115,7 @@ impl Sender {
     /// By how much the last acknowledgements were late that no receiver delays, and all of them, where no rate is known.
     pub(super) fn unexplained(&self) -> [Nanos; 2] {
         match self.bottleneck.is_unknown() {
-            true => [self.lateness.prompt.least(), self.lateness.any.least()],
+            true => [self.lateness.prompt(), self.lateness.any.least()],
             false => [Nanos::ZERO; 2],
         }
     }
@@ -133,8 +144,8 @@ mod tests {
         Nanos::from_millis(millis)
     }
 
-    /// Acknowledgements that come so many milliseconds late, and by how much a link may be busy, by those that no
-    /// receiver delays and by all.
+    /// How many milliseconds late each acknowledgement is, and for how long a link may have been busy: by those that no
+    /// receiver delays, and by all.
     #[test]
     fn what_a_receiver_may_have_delayed_shows_no_busy_link() {
         const TWO: (u64, bool) = (2_000, true);
@@ -150,8 +161,11 @@ mod tests {
             (&[(10, ONE), (0, ONE)], [0, 0]),
             // When Linux's timer ends, and later, where it may be another's.
             (&[(36, ONE), (44, ONE)], [0, 0]),
-            (&[(10, ONE), (40, ONE), (8, ONE)], [8, 8]),
+            (&[(10, ONE), (40, ONE), (8, ONE)], [0, 8]),
             (&[(45, ONE), (90, ONE)], [0, 45]),
+            // 4.4BSD's timer ends at any time.
+            (&[(10, ONE), (8, ONE), (150, ONE), (12, ONE), (9, ONE)], [0, 8]),
+            (&[(150, ONE), (20, TWO), (15, TWO)], [15, 15]),
             // A program answered.
             (&[(10, WITH_DATA), (8, WITH_DATA), (90, WITH_DATA)], [0, 0]),
         ] {
@@ -159,7 +173,7 @@ mod tests {
             for &(late, (newly, is_pure)) in acks {
                 lateness.note(millis(late), newly, 1_000, is_pure);
             }
-            let found = [lateness.prompt.least(), lateness.any.least()];
+            let found = [lateness.prompt(), lateness.any.least()];
             assert_eq!(found, expected.map(millis), "{acks:?}");
         }
     }
